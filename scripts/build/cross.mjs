@@ -1,6 +1,7 @@
 // The addon native/cpu for other platforms, from one machine: node scripts/build/cross.mjs [--twice] [--out FOLDER] [PLATFORM…]
 // Builds it for the platforms named, by default all, checks each file, and leaves FOLDER/cpu/prebuilds/<platform>/ with SHA256SUMS
-// (default: .cross), which platform_packages.mjs stages. --twice builds each in two folders and compares the bytes.
+// (default: .cross), which platform_packages.mjs stages. Objects are kept in native/cpu/build/cross. --twice builds each in two
+// new folders and compares the bytes.
 // Debian 12: cmake ninja-build g++ g++-aarch64-linux-gnu clang-19 lld-19 llvm-19 g++-mingw-w64-x86-64-posix
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkAddon } from './cross/check_addon.mjs'
-import { buildAddon, missingTools, TARGETS } from './cross/targets.mjs'
+import { buildAddon, keptFolder, missingTools, TARGETS } from './cross/targets.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
 
 const { values, positionals } = parseArgs({
@@ -30,9 +31,11 @@ for (const platform of positionals.length > 0 ? positionals : Object.keys(TARGET
     continue
   }
   const start = performance.now()
-  const folders = Array.from({ length: values.twice ? 2 : 1 }, () => mkdtempSync(join(tmpdir(), platform)))
+  const folders = values.twice ? [1, 2].map(() => mkdtempSync(join(tmpdir(), platform))) : []
   try {
-    const [addon, again] = folders.map((folder) => buildAddon(platform, folder))
+    const [addon, again] = (values.twice ? folders : [keptFolder(platform)]).map((folder) =>
+      buildAddon(platform, folder),
+    )
     const bytes = readFileSync(addon)
     const problems = checkAddon(platform, addon)
     if (again !== undefined && !readFileSync(again).equals(bytes)) problems.push('two builds differ')

@@ -1,17 +1,19 @@
-// Runs tests on platforms that this machine emulates, by default all: `node scripts/testing/test_platforms.mjs [PLATFORM]…`
+// Runs tests on platforms that this machine emulates, by default all: `node scripts/testing/test_platforms.mjs [--every-package] [PLATFORM]…`
 //   win32-x64         native/cpu, the readers and writers of files and the program, under wine. Debian: the packages of scripts/build/cross.mjs, wine64
 //   linux-arm64-gnu   native/cpu under qemu. Debian: the same, qemu-user
 //   linux-x64-musl    native/cpu in Bun. Debian: the same, musl-tools
 //   linux-s390x-gnu   the readers and writers on a big-endian processor, under qemu. Debian: libstdc++6-s390x-cross qemu-user
-// Node.js and Bun come from npm. A platform whose tools are missing is skipped, and printed.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+// --every-package runs the tests of all packages on Windows. Node.js and Bun come from npm. A platform whose tools are missing is skipped, and printed.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { bundleTests } from '../build/cross/bundle_tests.mjs'
 import { checkAddon } from '../build/cross/check_addon.mjs'
 import { missingRuntime, nodeOf, runOn } from '../build/cross/runtimes.mjs'
-import { buildAddon, missingTools } from '../build/cross/targets.mjs'
+import { buildAddon, keptFolder, missingTools, run } from '../build/cross/targets.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
 import { filesBelow } from '../workspace.mjs'
 
@@ -20,14 +22,29 @@ const source = join(root, 'native/cpu')
 const testsOf = (folder, names) => names.split(' ').map((name) => `packages/${folder}/test/${name}.test.ts`)
 const allTestsOf = (folder) => filesBelow(root, `${folder}/test`, /(?<!browser)\.test\.ts$/)
 const EXECUTOR = testsOf('cpu', 'activations bound_steps native_counts quantized_weights random_sizes shared_memory')
-/** Packages that read and write files. */
-const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable'].flatMap(allTestsOf)
+/** Packages that read and write files. Two tests start many programs: for those, see --every-package. */
+const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable']
+  .flatMap(allTestsOf)
+  .filter((file) => !/\/(crash|concurrent_savers)\.test\.ts$/.test(file))
+
+/** But the tests of CUDA's emulator, which is for Linux, of the tools of development, and of a module that is imported by its path. */
+const EVERYTHING = ['packages', 'apps']
+  .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+  .filter((folder) => existsSync(join(root, folder, 'test')))
+  .filter((folder) => !/^packages\/(cudnn|fuzzing)$|^apps\/(bench|gpu_validation|playground|site)$/.test(folder))
+  .flatMap(allTestsOf)
+  .filter((file) => !file.endsWith('/tensor_scope.node.test.ts'))
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { 'every-package': { type: 'boolean' } } })
 
 /** By platform: the addon that is built for it, and the tests. */
 const PLATFORMS = {
   'win32-x64': {
     addon: 'win32-x64',
-    tests: [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES, ...allTestsOf('apps/cli')],
+    tests: values['every-package']
+      ? EVERYTHING
+      : [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES, ...allTestsOf('apps/cli')],
+    startsPrograms: true,
     // It follows no symbolic links.
     without: ['--without', '\\blinks?\\b|not a regular file'],
   },
@@ -50,37 +67,50 @@ const PLATFORMS = {
 
 ownTemporaryFolder()
 
-const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PLATFORMS)
+const names = positionals.length > 0 ? positionals : Object.keys(PLATFORMS)
 for (const name of names) {
-  const { addon, tests, without = [] } = PLATFORMS[name]
+  const { addon } = PLATFORMS[name]
   const missing = [...missingRuntime(name), ...(addon === undefined ? [] : missingTools(addon))]
   if (missing.length > 0) console.log(`${name}: skipped, as ${missing.join(', ')} was not found`)
-  else await testOn(name, addon, tests, without)
+  else await testOn(name, PLATFORMS[name])
 }
 
-async function testOn(name, addon, tests, without) {
+async function testOn(name, { addon, tests, startsPrograms, without = [] }) {
   const work = join(tmpdir(), name)
   mkdirSync(work)
   // The place where packages/cpu's loader looks for it.
   const staged = addon && join(source, 'prebuilds', addon)
   try {
     if (staged !== undefined) {
-      const built = buildAddon(addon, join(work, 'addon'))
+      const built = buildAddon(addon, keptFolder(addon))
       const problems = checkAddon(addon, built)
       if (problems.length > 0) throw new Error(`${name}: ${problems.join('; ')}`)
       mkdirSync(staged, { recursive: true })
       copyFileSync(built, join(staged, 'cudnn_rnn_cpu.node'))
     }
     await bundleTests(join(work, 'tests'), tests)
+    const programs = startsPrograms && servePrograms(work)
     const log = join(work, 'log')
     const { passed, ending } = runOn(
       name,
       (path) => [path(join(work, 'tests/run.js')), '--root', path(root), '--log', path(log), ...without],
-      { cwd: root, log: join(work, 'output'), work, timeout: 15 * 60_000 },
+      { cwd: root, log: join(work, 'output'), work, timeout: 30 * 60_000 },
     )
+    if (programs) await programs.terminate()
     console.log(`${name}, ${nodeOf(name)}\n${existsSync(log) ? readFileSync(log, 'utf8') : 'no test ran'}`)
     if (!passed) throw new Error(ending)
   } finally {
     if (staged !== undefined) rmSync(staged, { recursive: true, force: true })
   }
+}
+
+/** Bundles the programs that tests start, on a thread; and compiles the one by which they interrupt another one on Windows. */
+function servePrograms(work) {
+  const event = join(work, 'console_event.exe')
+  const options = ['--target=x86_64-w64-windows-gnu', '-fuse-ld=lld', '-static', '-Wall', '-Werror', '-o', event]
+  run('clang++-19', [...options, join(root, 'scripts/build/cross/console_event.cc')])
+  process.env.CUDNN_RNN_CONSOLE_EVENT = `Z:${event}`
+  const requests = join(work, 'tests/requests')
+  mkdirSync(requests)
+  return new Worker(new URL('../build/cross/bundle_requests.mjs', import.meta.url), { workerData: requests })
 }

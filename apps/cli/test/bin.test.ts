@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { access, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -9,6 +9,18 @@ import { temporaryDirectory, writeSmallText } from './small_run.js'
 usesProgram()
 
 const TINY = ['--units', '6', '--embedding', '4', '--batch', '3', '--time', '6', '--evaluate-every', '4']
+
+/** A program that sends another one the events of a console: scripts/build/cross/console_event.cc. */
+const { CUDNN_RNN_CONSOLE_EVENT } = process.env
+
+/** The ways in which a person interrupts a program. */
+const INTERRUPTIONS: readonly (readonly [string, (child: ChildProcess) => void])[] =
+  process.platform !== 'win32'
+    ? (['SIGINT', 'SIGTERM'] as const).map((signal) => [signal, (child) => child.kill(signal)])
+    : ['Ctrl-C', 'Ctrl-Break', 'the closing of the console'].map((name, event) => [
+        name,
+        ({ pid }) => spawn(`${CUDNN_RNN_CONSOLE_EVENT}`, [String(event), String(pid)], { stdio: 'ignore' }),
+      ])
 
 describe('cudnn-rnn', () => {
   it('--help shows where to start and the exit codes', async () => {
@@ -196,14 +208,14 @@ describe('cudnn-rnn train', () => {
     expect(stdout).toContain(`train --resume --out ${out}`)
   })
 
-  it.skipIf(process.platform === 'win32').each(['SIGINT', 'SIGTERM'] as const)(
+  it.skipIf(process.platform === 'win32' && CUDNN_RNN_CONSOLE_EVENT === undefined).each(INTERRUPTIONS)(
     'saves on %s, exits with 130, and resumes after it',
-    async (signal) => {
+    async (_, interrupt) => {
       const directory = await temporaryDirectory()
       const out = join(directory, 'run')
       const text = await writeSmallText(directory)
       const child = start(['train', '--text', text, '--out', out, '--steps', '1000000', ...TINY, '--json'])
-      child.stdout.once('data', () => child.kill(signal))
+      child.stdout.once('data', () => interrupt(child))
       const { exitCode, stdout } = await outcome(child)
       expect(exitCode).toBe(130)
 

@@ -32,5 +32,22 @@ TEST_CASE("WaitIdle returns when the value has passed the limit, polled or slept
   setter.join();
 }
 
+TEST_CASE("SleepWhile and WakeAll hand a number over 2,000 times between two threads") {
+  constexpr int kTimes = 2000;
+  std::atomic<int> value{0};
+  // Each waits for its own half of the numbers, and makes the next one of the other thread.
+  const auto take_turns = [&value](int first) {
+    for (int turn = first; turn < kTimes; turn += 2) {
+      for (int seen = value.load(); seen != turn; seen = value.load()) SleepWhile(value, seen);
+      value.store(turn + 1);
+      WakeAll(&value);
+    }
+  };
+  std::thread other(take_turns, 1);
+  take_turns(0);
+  other.join();
+  CHECK(value == kTimes);
+}
+
 }  // namespace
 }  // namespace cudnn_rnn

@@ -88,8 +88,13 @@ export async function killAtEveryCall(
   for (let n = 1; ; n += stride) {
     const killed = await inDirectory(name, async (directory) => {
       const child = start(program, directory, name, { n, kind })
+      let output = ''
+      child.stdout?.on('data', (piece: Buffer) => {
+        output += piece.toString()
+      })
       const [, signal] = await once(child, 'close')
-      if (signal !== 'SIGKILL') return false
+      // A process of Windows that ends itself has no signal; one that was not killed prints a line.
+      if (signal !== 'SIGKILL' && (process.platform !== 'win32' || output !== '')) return false
       counts[await checkInterrupted(directory, name)]++
       return true
     })

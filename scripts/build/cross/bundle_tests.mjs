@@ -23,6 +23,7 @@ export async function bundleTests(out, files) {
     name: 'portable-tests',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^vitest$/ }, () => ({ path: join(portable, 'vitest.mjs') }))
+      onResolve({ filter: /\/bundle_program\.mjs$/ }, () => ({ path: join(portable, 'bundle_program.mjs') }))
       onResolve({ filter: /^bundled-tests$/ }, () => ({ path: 'files', namespace: 'bundled-tests' }))
       onLoad({ filter: /^/, namespace: 'bundled-tests' }, () => ({
         contents: `export default {\n${imports.join(',\n')}\n}`,
@@ -34,7 +35,7 @@ export async function bundleTests(out, files) {
           : undefined,
       )
       onLoad({ filter: /\.m?[jt]s$/ }, ({ path }) => {
-        // bundle_program.mjs writes the words below into programs.
+        // bundle_program.mjs finds the folder of run.js, and replaces the words below.
         if (/\/node_modules\/|\/bundle_program\.mjs$/.test(path)) return undefined
         const place = JSON.stringify(relative(root, path))
         const contents = readFileSync(path, 'utf8')

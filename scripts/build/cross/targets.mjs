@@ -1,10 +1,20 @@
 // How native/cpu is compiled for each platform by Linux on x64. All tools are of Debian 12, but zig, which npm has: it brings
 // the C and C++ libraries of macOS, musl and Windows on arm64.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeForeignBuild } from '../foreign_cmake_cache.mjs'
 import { npmPackage } from '../npm_package.mjs'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/[\\/]$/, '')
@@ -102,7 +112,24 @@ export function missingTools(platform) {
   }
 }
 
-/** Compiles the addon for a platform in an empty folder, `work`; the path of the addon. Equal sources give equal bytes. */
+/**
+ * The folder of a platform that keeps its objects: the next build compiles the changed files alone. It is emptied if the recipe or the
+ * compiler is another one: no object's dependencies name them.
+ */
+export function keptFolder(platform) {
+  const folder = join(source, 'build/cross', platform)
+  const compiler = TARGETS[platform].tools[0]
+  const recipe = `${readFileSync(fileURLToPath(import.meta.url), 'utf8')}${run(compiler, ['--version'])}`
+  const file = join(folder, 'recipe')
+  const isOld = !existsSync(file) || readFileSync(file, 'utf8') !== recipe
+  if (isOld) rmSync(folder, { recursive: true, force: true })
+  removeForeignBuild(join(folder, 'build'), source)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(file, recipe)
+  return folder
+}
+
+/** Compiles the addon for a platform in a folder, `work`; the path of the addon. Equal sources give equal bytes. */
 export function buildAddon(platform, work) {
   const { arch, options, parts, link } = TARGETS[platform]
   const [folder, addon] = [join(work, 'build'), join(work, 'cudnn_rnn_cpu.node')]
@@ -119,7 +146,6 @@ export function buildAddon(platform, work) {
   run('cmake', ['--build', folder, '--parallel', '2', ...targets])
   if (link === undefined) copyFileSync(join(folder, 'cudnn_rnn_cpu.node'), addon)
   else link(arch, work, addon)
-  rmSync(folder, { recursive: true })
   return addon
 }
 
@@ -132,17 +158,21 @@ const ZIG_PROGRAM = '#include <mutex>\n#include <string>\nvoid F(std::string& a)
 function zigCommands(work, target, flags = []) {
   const folder = npmPackage(...ZIG)
   const program = join(work, 'program.cc')
-  // zig prints the files that it compiles, and none of its cache: no other program has this text.
-  writeFileSync(program, `${ZIG_PROGRAM}// ${performance.timeOrigin + performance.now()}\n`)
   const args = ['c++', '-target', target, '-shared', program, '-o', join(work, 'program.so'), ...flags]
   const caches = { ZIG_GLOBAL_CACHE_DIR: `${folder}.cache`, ZIG_LOCAL_CACHE_DIR: `${folder}.cache` }
   const env = { ...process.env, ...caches, ZIG_VERBOSE_CC: '1', ZIG_VERBOSE_LINK: '1' }
-  const { status, stderr } = spawnSync(join(folder, 'zig'), args, { encoding: 'utf8', maxBuffer: 2 ** 28, env })
-  if (status !== 0) throw new Error(`zig cannot build for ${target}\n${stderr}`)
-  const commands = stderr.split('\n')
+  let commands = []
+  // The first build makes the libraries of the target, by threads that print into each other's lines.
+  for (let build = 0; build < 2; build++) {
+    // zig prints the files that it compiles, and none of its cache: no other program has this text.
+    writeFileSync(program, `${ZIG_PROGRAM}// ${performance.timeOrigin + performance.now()}\n`)
+    const { status, stderr } = spawnSync(join(folder, 'zig'), args, { encoding: 'utf8', maxBuffer: 2 ** 28, env })
+    if (status !== 0) throw new Error(`zig cannot build for ${target}\n${stderr}`)
+    commands = stderr.split('\n')
+  }
   const words = (pattern) => {
     const command = commands.findLast((line) => pattern.test(line))
-    if (command === undefined) throw new Error(`Cannot read how zig builds for ${target}\n${stderr}`)
+    if (command === undefined) throw new Error(`Cannot read how zig builds for ${target}\n${commands.join('\n')}`)
     return command.split(' ')
   }
   return { compile: words(/zig clang .*\/program\.cc /), link: words(/^(zig ld|ld\.lld|lld-link) /) }
@@ -183,10 +213,11 @@ export const muslStubs = () =>
 
 /** The parts of the addon that CMake has built, in the order of a link. */
 function builtParts(work) {
-  const folder = join(work, 'build/CMakeFiles/bindings.dir')
-  const objects = readdirSync(folder, { recursive: true }).filter((name) => /\.o(bj)?$/.test(name))
-  const archive = readdirSync(join(work, 'build')).find((name) => /kernels\.(a|lib)$/.test(name))
-  return [...objects.sort().map((name) => join(folder, name)), join(work, 'build', archive)]
+  const folder = join(work, 'build')
+  const commands = readFileSync(join(folder, 'compile_commands.json'), 'utf8')
+  const objects = commands.match(/(?<= -o )CMakeFiles\/bindings\.dir\/\S+/g)
+  const archive = readdirSync(folder).find((name) => /kernels\.(a|lib)$/.test(name))
+  return [...objects.sort(), archive].map((name) => join(folder, name))
 }
 
 function linkForMusl(arch, work, addon) {

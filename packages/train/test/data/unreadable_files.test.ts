@@ -18,6 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const pipe = join(folder, 'pipe')
 const DEVICES = process.platform === 'linux' ? ['/dev/zero', pipe] : []
 if (DEVICES.length > 0) execFileSync('mkfifo', [pipe])
+const TOO_LONG = process.platform === 'win32' ? 'ENOENT' : 'ENAMETOOLONG'
 
 const DATASETS = { arrowDataset, csvDataset, jsonLinesDataset, parquetDataset, textDataset }
 
@@ -26,7 +27,7 @@ describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
     ['a file that is not there', join(folder, 'nope'), 'ENOENT'],
     ['a folder', folder, 'directory'],
     ...DEVICES.map((path) => ['files that may never end or begin', path, 'not a regular file']),
-    ['a path that is longer than the system allows', join(folder, 'x'.repeat(300)), 'ENAMETOOLONG'],
+    ['a path that is longer than the system allows', join(folder, 'x'.repeat(300)), TOO_LONG],
   ])('refuses %s with a code, its path and the system error', async (__, path, reason) => {
     const rows: AsyncIterable<unknown> = dataset(path)
     const read = async () => {

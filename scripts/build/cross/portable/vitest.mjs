@@ -10,6 +10,7 @@ import {
   JestExtend,
   setState,
 } from '@vitest/expect'
+import { withGlobal } from '@sinonjs/fake-timers'
 import { getCurrentTest } from '@vitest/runner'
 import { clearAllMocks, fn, isMockFunction, resetAllMocks, restoreAllMocks, spyOn } from '@vitest/spy'
 import * as chai from 'chai'
@@ -70,7 +71,22 @@ function setVariable(name, value) {
   else process.env[name] = value
 }
 
+const timers = withGlobal(globalThis)
+const FAKED = Object.keys(timers.timers).filter((name) => !['nextTick', 'queueMicrotask'].includes(name))
+let clock
+const ofClock = (...names) => Object.fromEntries(names.map(([name, own]) => [name, (...given) => clock[own](...given)]))
+
 const mocks = {
+  useFakeTimers({ toFake = FAKED, now = Date.now() } = {}) {
+    clock?.uninstall()
+    clock = timers.install({ toFake, now, ignoreMissingTimers: true })
+  },
+  useRealTimers() {
+    clock?.uninstall()
+    clock = undefined
+  },
+  ...ofClock(['setSystemTime', 'setSystemTime'], ['getTimerCount', 'countTimers'], ['runAllTimers', 'runAll']),
+  ...ofClock(['advanceTimersByTime', 'tick'], ['advanceTimersByTimeAsync', 'tickAsync']),
   fn,
   spyOn,
   isMockFunction,
@@ -111,4 +127,4 @@ const mocks = {
 export const vi = new Proxy(mocks, { get: (all, name) => all[name] ?? missing(`vi.${String(name)}`) })
 export const TestRunner = { getCurrentTest }
 /** Types were checked before. */
-export const expectTypeOf = () => new Proxy(() => expectTypeOf(), { get: () => expectTypeOf })
+export const expectTypeOf = new Proxy(() => expectTypeOf, { get: () => expectTypeOf })
