@@ -1,6 +1,6 @@
 // One step of one row of TensorFlow's LSTM cells, with layer normalization or without, forward and backward side by
-// side. Equations in full: packages/cells/src/kinds/layer_norm_basic_lstm_cell.ts. Included, after activations.h, by the
-// kernel files only.
+// side. Equations in full: packages/cells/src/kinds/layer_norm_basic_lstm_cell.ts. Included, after activations.h, by
+// the kernel files only.
 #pragma once
 
 #include "kernels/activations.h"
