@@ -26,7 +26,7 @@ const KNOWN = new Map(
     'apps/examples/src/voice_load': 'the load generator, which an exception may end',
     'apps/gpu_validation': 'a validation, which an exception may end',
     'apps/playground': 'a page: an exception there ends nothing',
-    'packages/checkpoint/src/store/file_lock.ts': 'utimes with a caught rejection',
+    'packages/checkpoint/src/store/file_lock.ts': 'a call with a caught rejection',
     'packages/cudnn/src': 'frees objects by numbers in a queue; a failure of the queue is kept for the next call',
     'packages/distributed/src/mpi': 'events of the process: they report its end',
     'packages/distributed/src/nccl/nccl_communicator.ts': 'events of the process: they report its end',

@@ -1,4 +1,4 @@
-import { link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { link, lstat, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -76,10 +76,20 @@ export class FileLock {
   private constructor(path: string, token: string) {
     this.path = path
     this.#token = token
-    this.#heartbeat = setInterval(() => {
-      const now = new Date()
-      utimes(path, now, now).catch(() => undefined)
-    }, HEARTBEAT).unref()
+    this.#heartbeat = setInterval(() => void this.#touch().catch(() => undefined), HEARTBEAT).unref()
+  }
+
+  /** Writes a byte that is there already, for the time of the file system: the clock of this host may be another. */
+  async #touch(): Promise<void> {
+    const file = await open(this.path, 'r+')
+    try {
+      const own = Buffer.from(this.#token)
+      const { buffer } = await file.read(Buffer.alloc(own.length), 0, own.length, 0)
+      // The lock may be of another holder, who took it over.
+      if (own.equals(buffer)) await file.write(own, 0, 1, 0)
+    } finally {
+      await file.close()
+    }
   }
 
   /**

@@ -36,6 +36,21 @@ async function endedProcess(): Promise<string> {
 }
 
 describe('FileLock', () => {
+  it('is touched at the time of its file system where the clock of this host is an hour late', async () => {
+    const before = Date.now()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: before - 3_600_000 })
+    try {
+      await using lock = await FileLock.acquire(path)
+      await age(3600)
+      vi.advanceTimersByTime(10_000)
+      vi.useRealTimers()
+      await expect.poll(async () => (await stat(path)).mtimeMs).toBeGreaterThan(before - 60_000)
+      await lock.check()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('is held by one at a time, and leaves nothing', async () => {
     const lock = await FileLock.acquire(path)
     await expect(FileLock.acquire(path)).rejects.toThrow(coded('ERR_CHECKPOINT_LOCKED'))
