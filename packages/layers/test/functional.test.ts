@@ -408,7 +408,7 @@ describe('wrong graphs are refused', () => {
       /kind is missing/,
     )
     await refuse(() => model.evaluate([batch], { loss: 'ctc' }), 'ERR_INVALID_OPTION', /loss must be one of/)
-    await refuse(async () => model.stream(), 'ERR_MODEL_INPUTS', /must have one input: current ones are past, future/)
+    await refuse(async () => model.stream(), 'ERR_NO_STREAM', /takes or gives states at the ends of whole sequences/)
     const lengths = { past: [4, 9] }
     await refuse(() => model.predict(batch.input, { sequenceLengths: lengths }), 'ERR_SEQUENCE_LENGTHS', /9/)
   })
