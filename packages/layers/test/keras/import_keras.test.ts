@@ -407,7 +407,12 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
 
   test.each<[string, string, Json, Variables]>([
     ['a class that is not here', 'l (ConvLSTM1D)', layer('ConvLSTM1D', { name: 'l' }), {}],
-    ['a model within', 'inner (Sequential)', layer('Sequential', { name: 'inner', layers: [] }), {}],
+    [
+      'a layer of a model within',
+      'inner/l (ConvLSTM1D)',
+      layer('Sequential', { name: 'inner', layers: [layer('ConvLSTM1D', { name: 'l' })] }),
+      {},
+    ],
     ['no units', 'top (Dense)', dense({ units: 0 }), kernel],
     ['units that are not a number', 'top (Dense)', dense({ units: '1' }), kernel],
     ['another activation', 'top (Dense)', dense({ activation: 'mine' }), kernel],
@@ -478,7 +483,12 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
       layer('LayerNormalization', { name: 'n', axis: -1, rms_scaling: true }),
       norm,
     ],
-    ['kept dimensions', 'g (GlobalMaxPooling1D)', layer('GlobalMaxPooling1D', { name: 'g', keepdims: true }), {}],
+    [
+      'dimensions that are kept by a text',
+      'g (GlobalMaxPooling1D)',
+      layer('GlobalMaxPooling1D', { name: 'g', keepdims: 'yes' }),
+      {},
+    ],
     [
       'channels first of a pool',
       'g (GlobalAveragePooling1D)',
@@ -583,10 +593,10 @@ describe('the names of imported layers', () => {
       expect(model.variables.map(({ name }) => name)).toEqual([
         'mine.1/kernel',
         'mine.1/bias',
+        'a.b/kernel',
+        'a.b/bias',
         'dense/kernel',
         'dense/bias',
-        'dense_1/kernel',
-        'dense_1/bias',
         'each_dense/kernel',
         'each_dense/bias',
       ])
