@@ -79,7 +79,7 @@ function modelOf(model: Json, at: Within): FileGraph {
     }
     const place = `${at.place}layers/${uniqueKerasName(places, className)}`
     const own = jsonRecord(record['config']) ?? {}
-    const config = prefix === '' ? own : { ...own, name: `${prefix}${own['name'] ?? className}` }
+    const config = prefix === '' ? own : { ...own, name: prefix + textOf(own['name'], className) }
     const layer = { className, config, place }
     const nested = modelWithin(record, layer, at)
     if (nested !== undefined) return { ...layer, model: nested }
@@ -94,7 +94,7 @@ function modelOf(model: Json, at: Within): FileGraph {
 
 /** The calls of a layer that is a model, or applies one to each step, or of the cells that are one behind the other. */
 function modelWithin(record: Json, { className, config, place }: FileLayer, at: Within): FileGraph | undefined {
-  const within = { ...at, prefix: `${config['name']}/`, depth: at.depth + 1 }
+  const within = { ...at, prefix: `${textOf(config['name'], className)}/`, depth: at.depth + 1 }
   if (MODEL_CLASSES.has(className)) return modelOf(record, { ...within, place: `${place}/` })
   const inner = jsonRecord(config['layer'])
   if (className === 'TimeDistributed' && MODEL_CLASSES.has(inner?.['class_name']))
@@ -106,12 +106,16 @@ function modelWithin(record: Json, { className, config, place }: FileLayer, at: 
   const counts = new Map<string, number>()
   const layers = cells.map((each, k): FileLayer => {
     const own = jsonRecord(each) ?? {}
-    const unique = uniqueKerasName(counts, String(own['class_name']))
-    const name = `${within.prefix}${jsonRecord(own['config'])?.['name'] ?? unique}`
+    const unique = uniqueKerasName(counts, textOf(own['class_name'], 'cell'))
+    const name = within.prefix + textOf(jsonRecord(own['config'])?.['name'], unique)
     const isSequence = k < cells.length - 1 || config['return_sequences']
     return { className, config: { ...config, name, cell: own, return_sequences: isSequence }, place }
   })
   return chainOf({}, layers)
+}
+
+function textOf(value: unknown, absent: string): string {
+  return typeof value === 'string' ? value : absent
 }
 
 /** A Sequential. Its input has the shape that a layer or the model describes. */
@@ -274,7 +278,7 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
   if (RECURRENT_CLASSES.has(layer.className)) states.unshift(...tensors.splice(1))
   const isOperation = WITH_NUMBERS.has(layer.className) && !isOld && tensors.includes(undefined)
   if (isOperation) {
-    const operands = jsonRecord(call)?.['args'] as readonly unknown[]
+    const operands = [jsonRecord(call)?.['args']].flat()
     options['operands'] = operands.map((each) => (tensorOf(each) === undefined ? each : null))
     tensors.splice(0, tensors.length, ...tensors.filter((each) => each !== undefined))
   }

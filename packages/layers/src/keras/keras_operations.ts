@@ -23,11 +23,11 @@ const line = (name: string): KerasClass =>
   operation({
     pictures: true,
     options: ignoring('operands'),
-    plan: ({ options, input, name: own }) => {
+    plan: ({ options, input, others, name: own }) => {
       const operands = [options.value('operands')].flat()
       const value = operands.find((each) => each !== null)
       const isFirst = operands[0] !== null
-      if (operands.length !== 2 || typeof value !== 'number' || (isFirst && name === 'TrueDivide'))
+      if (others.length > 0 || operands.length !== 2 || typeof value !== 'number' || (isFirst && name === 'TrueDivide'))
         throw options.refused('it must take two tensors, or a tensor and a number')
       if (input.features === null) columnsOf(options, input)
       const [slope, offset] = LINES[name](value, isFirst)
@@ -65,7 +65,7 @@ export function kept(at: LayerAt, layers: readonly LayerDefinition[]): LayerDefi
   return at.options.flag('keepdims', false) ? [...layers, repeatVector({ steps: 1 })] : [...layers]
 }
 
-const OVER_TIME = { axis: only(1, [1]), ...ignoring('keepdims', 'initial') }
+const OVER_TIME = { axis: only(1, [1]), initial: only(), ...ignoring('keepdims') }
 
 /** A reduction over the steps. */
 export const overTime = (pool: (name: LayerAt['name']) => LayerDefinition, isSum = false): KerasClass =>
@@ -87,7 +87,7 @@ export const GET_ITEM = operation({
   options: ignoring('operands'),
   plan: ({ options, input, name }) => {
     columnsOf(options, input)
-    const [, key] = options.value('operands') as readonly unknown[]
+    const [, key] = [options.value('operands')].flat()
     const [rows, taken, ...columns] = ([key].flat() as readonly unknown[]).map(boundsOf)
     const isAll = (bounds: unknown) => String(bounds) === String(ALL)
     if (!input.isSequence || taken === undefined || ![rows, ...columns].every(isAll))

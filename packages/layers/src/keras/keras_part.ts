@@ -154,6 +154,9 @@ export function mergedSignal(merge: MergeName, options: KerasOptions, signals: r
   const { features, rule, count = signals.length } = MERGES[merge]
   const width = count === signals.length ? features(columns) : undefined
   if (width === undefined) throw options.refused(`${rule}: current numbers are ${columns.join(', ')}`)
-  const time = signals.find((signal) => signal.time !== undefined)?.time
+  // One step is repeated.
+  const times = signals.map((signal) => signal.time)
+  const time =
+    times.find((each) => each !== undefined && each !== 1) ?? (times.includes(undefined) ? undefined : times[0])
   return { isSequence: first.isSequence, features: width, time }
 }

@@ -58,6 +58,9 @@ async function refusalOf(layers: unknown, variables: Variables = {}, more: Json 
   return error as Error
 }
 
+/** No text can be made of it. */
+const NO_TEXT = { toString: 1, valueOf: 1 }
+
 const close = (values: ArrayLike<number>) => Array.from(values, (value) => expect.closeTo(value, 9))
 
 describe('importKeras computes in closed form', () => {
@@ -495,6 +498,34 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
       layer('GlobalAveragePooling1D', { name: 'g', data_format: 'channels_first' }),
       {},
     ],
+    ['an operation without operands', 'g (GetItem)', layer('GetItem', { name: 'g' }), {}],
+    ['operands that are none', 'a (Add)', layer('Add', { name: 'a', operands: 3 }), {}],
+    [
+      'a model of an object as name',
+      'Sequential/l (ConvLSTM1D)',
+      layer('Sequential', { name: NO_TEXT, layers: [layer('ConvLSTM1D', { name: 'l' })] }),
+      {},
+    ],
+    [
+      'cells that are none',
+      'r/cell (RNN)',
+      layer('RNN', { name: 'r', cell: layer('StackedRNNCells', { cells: [3] }) }),
+      {},
+    ],
+    [
+      'cells of an object as class',
+      'r/cell (RNN)',
+      layer('RNN', { name: 'r', cell: layer('StackedRNNCells', { cells: [{ class_name: NO_TEXT }] }) }),
+      {},
+    ],
+    [
+      'means of other columns',
+      'n (Normalization)',
+      layer('Normalization', { name: 'n', axis: [-1], mean: [1], variance: [1] }),
+      {},
+    ],
+    ['a maximum with a number', 'm (Max)', layer('Max', { name: 'm', axis: 1, initial: 0 }), {}],
+    ['a product of one value', 'd (Dot)', layer('Dot', { name: 'd', axes: 1 }), {}],
     ['a wrapper of nothing', 't (TimeDistributed)', layer('TimeDistributed', { name: 't' }), {}],
     [
       'a recurrent layer at each step',
