@@ -2,7 +2,7 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { MERGES, type MergeName } from '../kinds/merges.js'
-import { type FileCall, type FileGraph, type FileLayer, type FileValue, flatGraph } from './flat_graph.js'
+import { type FileCall, type FileGraph, type FileLayer, flatGraph } from './flat_graph.js'
 import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.js'
 
 export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
