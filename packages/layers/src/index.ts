@@ -61,6 +61,7 @@ export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training
 
 export { type ActivationLayerOptions, activation } from './kinds/activation.js'
 export { add } from './kinds/add.js'
+export { attention } from './kinds/attention.js'
 export { type AttentionPoolingOptions, attentionPooling } from './kinds/attention_pooling.js'
 export type { Branch } from './kinds/branch_layer.js'
 export { type RnnLayerOptions, rnn } from './kinds/cell_layer.js'

@@ -47,9 +47,15 @@ export interface LayerDefinition {
   /** How many final states a recurrent layer has as values of a model. Default: 0. */
   readonly states?: number | undefined
   /** Its sizes for an input of numbers, before it is built; absent if its output is as its input. */
-  readonly sizes?: ((input: Signal) => LayerSizes) | undefined
-  /** Fixes the sizes, and makes the variables. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */
-  build(input: Signal, build: LayerBuild): Layer
+  readonly sizes?: ((input: Signal, others?: readonly Signal[]) => LayerSizes) | undefined
+  /** How many values it takes beside its input, at most. Default: 0. */
+  readonly others?: number | undefined
+  /**
+   * Fixes the sizes, and makes the variables. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`.
+   *
+   * @param others values that it takes beside its input
+   */
+  build(input: Signal, build: LayerBuild, others?: readonly Signal[]): Layer
 }
 
 /** Sizes of a layer. */
@@ -106,6 +112,14 @@ export interface Pass {
   readonly isStream: boolean
   /** The states are values of a model, through which gradients pass. */
   readonly isLinked?: boolean | undefined
+  /** Values that the layer takes beside its input. */
+  readonly others?: readonly OtherInput[] | undefined
+}
+
+/** A value that a layer takes beside its input. */
+interface OtherInput {
+  readonly x: LayerInput
+  readonly lengths: Int32Array | null
 }
 
 /** The pass of a step of a stream. */
@@ -117,6 +131,7 @@ export interface LayerInfo {
   readonly input: Signal
   readonly output: Signal
   readonly variables?: readonly Variable[] | undefined
+  readonly others?: readonly Signal[] | undefined
 }
 
 /**
@@ -143,15 +158,18 @@ export abstract class Layer {
   readonly input: Signal
   readonly output: Signal
   readonly variables: readonly Variable[]
+  /** Values that it takes beside its input. */
+  readonly others: readonly Signal[]
   protected readonly backend: Backend
 
-  constructor(backend: Backend, { definition, name, input, output, variables = [] }: LayerInfo) {
+  constructor(backend: Backend, { definition, name, input, output, variables = [], others = [] }: LayerInfo) {
     this.backend = backend
     this.definition = definition
     this.name = name
     this.input = input
     this.output = output
     this.variables = variables
+    this.others = others
   }
 
   get kind(): string {

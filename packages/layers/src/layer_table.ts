@@ -1,16 +1,27 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import type { ActivationName } from '@cudnn-rnn/ops/executor'
 import { activation } from './kinds/activation.js'
+import { attention } from './kinds/attention.js'
 import { attentionPooling } from './kinds/attention_pooling.js'
 import { columnFactors, diagonal } from './kinds/column_factors.js'
 import { columnScale, columnSlope } from './kinds/column_layers.js'
 import { conv1d, conv2d } from './kinds/convolution.js'
 import { dense } from './kinds/dense.js'
+import { dotProduct } from './kinds/dot_product.js'
 import { dropout } from './kinds/dropout.js'
 import { embedding } from './kinds/embedding.js'
 import { holdPadding } from './kinds/hold_padding.js'
 import { CONV2D, CONVOLUTIONS, MAX_POOLING2D } from './keras/keras_convolutions.js'
-import { type KerasLayer, layerOfClass, overPictures, readVariables, reshaped, scaled } from './keras/keras_layers.js'
+import {
+  type KerasLayer,
+  lastOfSequence,
+  layerOfClass,
+  overPictures,
+  readVariables,
+  reshaped,
+  scaled,
+} from './keras/keras_layers.js'
+import { EXPAND_DIMS, GET_ITEM, kept, overTime, STEPWISE_OPERATIONS, SUM } from './keras/keras_operations.js'
 import type { KerasOptions } from './keras/keras_options.js'
 import {
   ACTIVATION,
@@ -26,7 +37,6 @@ import {
   KERNEL_AND_BIAS,
   type KerasClass,
   type KerasOption,
-  type KerasSignal,
   type KerasWeight,
   type LayerAt,
   lastAxis,
@@ -35,9 +45,10 @@ import {
   type PlannedLayer,
   SCALE_AND_CENTER,
   stated,
+  stepsOf,
   weightsOf,
 } from './keras/keras_row.js'
-import type { Layer, LayerDefinition } from './layer.js'
+import type { Layer, LayerConfig, LayerDefinition } from './layer.js'
 import { layerNorm } from './kinds/layer_norm.js'
 import { masking } from './kinds/masking.js'
 import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
@@ -47,7 +58,7 @@ import { rearrange } from './kinds/rearrange.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './kinds/recurrent.js'
 import { repeatVector } from './kinds/repeat_vector.js'
 import { reverse } from './kinds/reverse.js'
-import { lastStep, maxOverTime, meanOverTime } from './kinds/sequence_pooling.js'
+import { lastStep, maxOverTime, meanOverTime, takesLastOfBackward } from './kinds/sequence_pooling.js'
 import { featuresOf } from './signal.js'
 import { stepFunction } from './kinds/step_function.js'
 import { averagePool1d, spreadSteps } from './kinds/step_windows.js'
@@ -97,7 +108,16 @@ const POOLING_1D = {
   strides: axis('strides', 'poolSize'),
   padding: choice('padding', ['valid', 'same']),
 }
-const OVER_TIME = { keepdims: only(false), data_format: CHANNELS_LAST }
+/** Over the steps, or where the channels come first over the columns. */
+const pooled = (pool: (options: LayerAt['name']) => LayerDefinition, mask: 'uses' | 'ends'): KerasClass => ({
+  mask,
+  options: ignoring('keepdims', 'data_format'),
+  plan: (at) => {
+    const format = at.options.choice('data_format', ['channels_last', 'channels_first'], 'channels_last')
+    const { layers } = format === 'channels_first' ? permuted({ ...at, name: {} }, { dims: '2,1' }) : { layers: [] }
+    return { layers: kept(at, [...layers, pool(at.name)]) }
+  },
+})
 const NORMALIZED_AXIS = lastAxis('it must normalize the last axis')
 
 const RATE = stated('rate', (options) => {
@@ -157,6 +177,95 @@ const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] =
     },
   ]
 }
+
+/** The axis of each operand, of which a vector has the columns alone. */
+const AXES: KerasOption = {
+  own: 'over, steps',
+  read: ({ options, input, others: [other = input] }, option) => {
+    const given = [options.value(option)].flat()
+    const over = [input, other].map((signal, k) => {
+      const axis = given[k] ?? given[0]
+      const rank = signal.isSequence ? 3 : 2
+      columnsOf(options, signal)
+      if (given.length > 2 || (axis !== 1 && axis !== rank - 1 && axis !== -1))
+        throw options.wrong(option, '1, 2 or -1, or two of these')
+      return axis === 1 && signal.isSequence ? 'steps' : 'columns'
+    })
+    return { over }
+  },
+  write: ({ over }, { input, others: [other = input] }) => {
+    return [input, other].map(({ isSequence }, k) => (isSequence && (over as string[])[k] === 'columns' ? 2 : 1))
+  },
+}
+
+/** The last axis, or none: one scale of all numbers. */
+const ONE_SCALE: KerasOption = {
+  read: (at, option) => {
+    const axes = [at.options.value(option)].flat().filter((axis) => axis !== null)
+    if (axes.length > 0) NORMALIZED_AXIS.read(at, option, {})
+    return { isOne: axes.length === 0 }
+  },
+}
+
+/** Fixed means and variances of columns, or of all numbers, which are in the file unless they are options. */
+function standardized(at: LayerAt, { isOne }: Readonly<Record<string, unknown>>): PlannedLayer {
+  const { options, input, name } = at
+  const features = (input.features ?? columnsOf(options, input)) / (input.height ?? 1)
+  const size = isOne === true ? 1 : features
+  const given = (['mean', 'variance'] as const).map((option) => {
+    const numbers = [options.value(option) ?? []].flat(8)
+    if (numbers.length === 0) return undefined
+    if (numbers.length === size && numbers.every((each) => Number.isFinite(each)))
+      return Float64Array.from(numbers as number[])
+    throw options.wrong(option, `${size} numbers`)
+  })
+  const shape = isOne === true ? [] : [size]
+  const isStored = given[0] === undefined
+  return {
+    layers: [columnScale({ channels: features, ...name })],
+    stored: isStored
+      ? [
+          ['mean', shape],
+          ['variance', shape],
+        ]
+      : [],
+    values: (stored) => {
+      const [mean, variance] = given.map((own, k) => {
+        const data = own ?? (stored[k] as Floats).data
+        return Float64Array.from({ length: features }, (_, column) => data[size === 1 ? 0 : column])
+      }) as [Float64Array, Float64Array]
+      const factors = variance.map((each) => 1 / Math.max(Math.sqrt(each), 1e-7))
+      const own = [features]
+      return [
+        { data: factors, shape: own },
+        { data: mean.map((each, k) => -each * factors[k]), shape: own },
+      ]
+    },
+  }
+}
+
+/** An argument of calls, not an option. */
+const IS_CAUSAL = stated(
+  'isCausal',
+  (options, option) => options.flag(option, false),
+  () => undefined,
+)
+
+const causal = ({ definition: { config } }: Layer) => (config['isCausal'] === true ? { use_causal_mask: true } : {})
+
+const OF_ATTENTION = {
+  use_scale: {
+    ...stated('isScaled', (options, option) => options.flag(option, false)),
+    write: ({ isScaled = false }: LayerConfig) => isScaled,
+  },
+  ...ignoring('dropout', 'training'),
+  use_causal_mask: IS_CAUSAL,
+}
+
+const READS = {
+  mask: 'normalizes',
+  weights: [{ name: 'scale', shape: (own, { score }) => (score === undefined ? [] : own) }],
+} satisfies Partial<KerasClass>
 
 /** The inference of a batch normalization: a factor and an offset for each column, or for each channel of pictures. */
 function normalized(at: LayerAt, { epsilon }: Readonly<Record<string, unknown>>): PlannedLayer {
@@ -243,9 +352,19 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         },
       },
     },
-    lastStep: { make: lastStep },
-    meanOverTime: { make: meanOverTime, keras: { GlobalAveragePooling1D: { mask: 'uses', options: OVER_TIME } } },
-    maxOverTime: { make: maxOverTime, keras: { GlobalMaxPooling1D: { mask: 'ends', options: OVER_TIME } } },
+    lastStep: {
+      make: lastStep,
+      keras: { GetItem: GET_ITEM },
+      toKeras: (layer) => (takesLastOfBackward(layer) ? undefined : [lastOfSequence()]),
+    },
+    meanOverTime: {
+      make: meanOverTime,
+      keras: { GlobalAveragePooling1D: pooled(meanOverTime, 'uses'), Mean: overTime(meanOverTime), Sum: SUM },
+    },
+    maxOverTime: {
+      make: maxOverTime,
+      keras: { GlobalMaxPooling1D: pooled(maxOverTime, 'ends'), Max: overTime(maxOverTime) },
+    },
     attentionPooling: { make: attentionPooling },
     reverse: { make: reverse },
     conv1d: {
@@ -312,6 +431,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           options: { dims: stated('dims', (options, option) => String(options.value(option))) },
           plan: permuted,
         },
+        ExpandDims: EXPAND_DIMS,
       },
       toKeras: ({ definition: { config } }) => {
         const { from, to } = config as Readonly<Record<'from' | 'to', readonly number[]>>
@@ -356,7 +476,10 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           mask: 'passes',
           pictures: true,
           implies: { function: 'line' },
-          options: { scale: { ...number('slope'), write: ({ slope }) => slope ?? 1 }, offset: number('offset', 0) },
+          options: {
+            scale: { ...number('slope'), write: ({ slope }) => slope ?? 1 },
+            offset: { ...number('offset', 0), write: ({ offset }) => offset ?? 0 },
+          },
         },
         UnitNormalization: { mask: 'passes', implies: { function: 'unit' }, options: { axis: NORMALIZED_AXIS } },
         RMSNormalization: {
@@ -383,10 +506,12 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
             return { layers: fused === 'linear' ? behind : [activation(fused, name)] }
           },
         },
+        ...STEPWISE_OPERATIONS,
       },
       toKeras: (layer) => {
         const { function: name, slope = 1 / 6, epsilon } = layer.definition.config
         if (name === 'rms') return [rms(layer, epsilon)]
+        if (name === 'relu' && Number(slope) < 0) return [slopes(layer, Number(slope))]
         if (name !== 'hard_sigmoid' || slope === 1 / 6) return undefined
         return [
           { className: 'Rescaling', config: { scale: slope, offset: 0.5 } },
@@ -408,6 +533,12 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
             epsilon: number('epsilon', 1e-3),
           },
           plan: normalized,
+        },
+        Normalization: {
+          pictures: true,
+          isRead: true,
+          options: { axis: ONE_SCALE, invert: only(false), ...ignoring('mean', 'variance') },
+          plan: standardized,
         },
       },
       toKeras: async (layer) => {
@@ -443,11 +574,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
             attention_axes: only([1]),
             use_gate: only(false),
             ...ignoring('dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'),
-            use_causal_mask: stated(
-              'isCausal',
-              (options, option) => options.flag(option, false),
-              () => undefined,
-            ),
+            use_causal_mask: IS_CAUSAL,
           },
           weights: [
             ...projection('query', 'keySize'),
@@ -461,8 +588,42 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           },
         },
       },
-      toKeras: async ({ definition: { config } }, own) => {
-        return [{ ...(await own()), takes: 2, ...(config['isCausal'] === true && { call: { use_causal_mask: true } }) }]
+      toKeras: async (layer, own) => [{ ...(await own()), takes: 2, isSpread: true, call: causal(layer) }],
+    },
+    attention: {
+      make: attention,
+      keras: {
+        AdditiveAttention: { ...READS, implies: { score: 'additive' }, options: OF_ATTENTION },
+        Attention: { ...READS, options: { ...OF_ATTENTION, score_mode: only('dot') } },
+      },
+      toKeras: async (layer, own) => [{ ...(await own()), takes: 2, call: causal(layer) }],
+    },
+    dotProduct: {
+      make: dotProduct,
+      keras: {
+        Dot: {
+          options: { axes: AXES, normalize: only(false) },
+          plan: ({ options, input, others, name }, { over }) => {
+            const [other] = others
+            if (other === undefined || others.length > 1) throw options.refused('it must take two tensors')
+            const [last, side] = other.isSequence ? [other, 1] : [input, 0]
+            const isCounted = last.isSequence && (over as readonly string[])[side] === 'columns'
+            const steps = isCounted ? { steps: stepsOf(options, last) } : {}
+            return { layers: [dotProduct({ over: over as never, ...steps, ...name })] }
+          },
+        },
+      },
+      toKeras: async ({ definition: { config }, input, others: [other] }, own) => {
+        const { steps, over } = config as { readonly steps?: number; readonly over: readonly string[] }
+        const signals = [input, other ?? input] as const
+        const last = signals[1].isSequence ? 1 : 0
+        // The form of a value states how many steps become columns, or meet columns.
+        const before = signals.map((signal, k) => {
+          const meets = over[1 - k] === 'columns' ? featuresOf(signals[1 - k]) : undefined
+          const known = over[k] === 'steps' ? meets : k === last ? steps : undefined
+          return signal.isSequence && known !== undefined ? reshaped([known, featuresOf(signal)]) : undefined
+        })
+        return [{ ...(await own()), takes: 2, before }]
       },
     },
     timeSoftmax: {
@@ -511,17 +672,18 @@ export async function kerasLayersOf(layer: Layer): Promise<readonly KerasLayer[]
   return (await toKeras?.(layer, own)) ?? [await own()]
 }
 
+/** Below 0 slope·x: a slope of each column, as Keras has other ones from 0 on alone. */
+function slopes({ input }: Layer, slope: number): KerasLayer {
+  const shape = [...(input.isSequence ? [1] : []), featuresOf(input)]
+  const config = { shared_axes: input.isSequence ? [1] : null }
+  return { className: 'PReLU', config, variables: { 'vars/0': { data: filled(shape, slope), shape } } }
+}
+
 /** The root of mean squares, without a factor of its columns. */
 export function rms({ input }: Layer, epsilon: unknown, scale?: Floats): KerasLayer {
   const shape = [featuresOf(input)]
   const variables = { 'vars/0': scale ?? { data: filled(shape, 1), shape } }
   return { className: 'RMSNormalization', config: { axis: -1, epsilon: epsilon ?? 1e-7 }, variables }
-}
-
-/** Steps of an input whose number the file has. */
-function stepsOf(options: KerasOptions, { time }: KerasSignal): number {
-  if (time !== undefined) return time
-  throw options.refused('its input must have a number of steps in the file')
 }
 
 function permuted({ options, input, name }: LayerAt, { dims }: Readonly<Record<string, unknown>>): PlannedLayer {

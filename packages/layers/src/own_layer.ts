@@ -1,4 +1,12 @@
-import { type AnyRule, checkArguments, FUNCTION, OBJECT, type OptionsOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  type AnyRule,
+  checkArguments,
+  FUNCTION,
+  integerFrom,
+  OBJECT,
+  type OptionsOf,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import type { LayerConfig, LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type FeatureSignal, type LayerPlan, planned, type VariableTable } from './planned_layer.js'
@@ -10,7 +18,8 @@ type Rules = Readonly<Record<string, AnyRule>>
  *
  * @param kind names the layer in summaries, saved models and checkpoints.
  * @param options the rules of its options, which are checked by them; a saved model has their values.
- * @param build its variables, output and forward, for options and an input.
+ * @param build its variables, output and forward, for options, an input, and the values that it takes beside it.
+ * @param others how many of these it takes at most: `pass.others` of its forward has them. Default 0.
  * @returns a function of options that makes the layer, as `dense` does; `loadModel(…, { layers: { kind: made } })` loads it
  * @throws TypeError `ERR_INVALID_ARGUMENT`
  * @example
@@ -32,15 +41,20 @@ type Rules = Readonly<Record<string, AnyRule>>
 export function layer<Own extends Rules, Table extends VariableTable>(
   kind: string,
   options: Own,
-  build: (options: OptionsOf<Own>, input: FeatureSignal) => LayerPlan<Table>,
+  build: (options: OptionsOf<Own>, input: FeatureSignal, others: readonly FeatureSignal[]) => LayerPlan<Table>,
+  others = 0,
 ): (options: OptionsOf<Own> & LayerOptions) => LayerDefinition {
-  checkArguments('define a layer', { kind, options, build }, { kind: TEXT, options: OBJECT, build: FUNCTION })
+  checkArguments(
+    'define a layer',
+    { kind, options, build, others },
+    { kind: TEXT, options: OBJECT, build: FUNCTION, others: integerFrom(0) },
+  )
   const rules = { ...options, ...LAYER_OPTIONS }
   return (given) => {
     checkLayerOptions<Rules>(kind, given, rules)
     const { name, ...config } = given as OptionsOf<Own> & LayerOptions & LayerConfig
-    return planned<Table>({ kind, base: kind, name, config }, (input) => {
-      const { forward, ...plan } = build(config as unknown as OptionsOf<Own>, input)
+    return planned<Table>({ kind, base: kind, name, config, others }, (input, _, given) => {
+      const { forward, ...plan } = build(config as unknown as OptionsOf<Own>, input, given)
       return { ...plan, forward: (t, x, variables, pass) => forward(t, t.value(x), variables, pass) }
     })
   }

@@ -59,15 +59,15 @@ export interface LayerRow extends Omit<LayerDefinition, 'build'> {
 /** The definition of a layer that is its forward. */
 export function planned<Table extends VariableTable>(
   { base, takes = ANY_FLOATS, ...row }: LayerRow,
-  build: (input: FeatureSignal, name: string) => LayerPlan<Table, LayerInput>,
+  build: (input: FeatureSignal, name: string, others: readonly FeatureSignal[]) => LayerPlan<Table, LayerInput>,
 ): LayerDefinition {
   const definition: LayerDefinition = {
     ...row,
-    sizes: (input) => build(input as FeatureSignal, row.name ?? row.kind),
-    build(input, model) {
-      checkInputRule(definition, input, takes)
+    sizes: (input, others = []) => build(input as FeatureSignal, row.name ?? row.kind, others as FeatureSignal[]),
+    build(input, model, others = []) {
+      for (const each of [input, ...others]) checkInputRule(definition, each, takes)
       const name = model.nameOf(row.name, base)
-      const plan = build(input as FeatureSignal, name) as unknown as AnyPlan
+      const plan = build(input as FeatureSignal, name, others as FeatureSignal[]) as unknown as AnyPlan
       const specs = Object.entries(plan.variables ?? {})
       const variables =
         specs.length === 0
@@ -76,7 +76,7 @@ export function planned<Table extends VariableTable>(
               name,
               specs.map(([own, [shape, value]]) => [own, shape, value] as const),
             )
-      const info = { definition, name, input, output: plan.output, variables }
+      const info = { definition, name, input, output: plan.output, variables, others }
       return new PlannedLayer(model.backend, info, plan)
     },
   }

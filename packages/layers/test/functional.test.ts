@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   apply,
+  attention,
   concat,
   cudnnGRU,
   cudnnLSTM,
@@ -22,11 +23,13 @@ import {
   loadModel,
   type ModelValue,
   merge,
+  multiHeadAttention,
   reverse,
   rnn,
   type LayersModel,
   sequential,
 } from '../src/index.js'
+import { dotProduct } from '../src/kinds/dot_product.js'
 import { modelGradients } from '../src/model/model_pass.js'
 
 const ort: typeof import('onnxruntime-node') = createRequire(import.meta.url)('onnxruntime-node')
@@ -45,6 +48,28 @@ function translator(make: () => ReturnType<typeof cudnnLSTM>, backend: Backend) 
   return functional(backend, [past, future], outputs, { seed: 3 })
 }
 
+/** A model whose second sequence reads the first one in several ways. */
+function reader(backend: Backend) {
+  const [past, future] = [input('past', { features: 3 }), input('future', { features: 2 })]
+  const [values, query] = [apply(cudnnGRU({ numUnits: 4 }), past), apply(cudnnGRU({ numUnits: 4 }), future)]
+  const own = apply(dense({ units: 3 }), values)
+  const reads = [
+    ...[attention({ isScaled: true }), attention({ score: 'additive' })].map((layer) => {
+      return apply(layer, query, { others: [own, values] })
+    }),
+    apply(attention({ score: 'additive', isScaled: true }), query, { others: [values] }),
+    apply(multiHeadAttention({ heads: 2, keySize: 3, units: 2 }), query, { others: [own, past] }),
+  ]
+  // Each step of the future with all of the past, of which there are 4 steps.
+  const products = apply(dotProduct({ over: ['columns', 'columns'], steps: 4 }), query, { others: [values] })
+  const seen = apply(dotProduct({ over: ['columns', 'steps'] }), products, { others: [own] })
+  const load = apply(dense({ units: 2 }), merge('concat', [...reads, seen]))
+  const ends = apply(lastStep(), query)
+  const scores = apply(dotProduct({ over: ['columns', 'columns'], steps: 4 }), ends, { others: [values] })
+  const kind = apply(dense({ units: 4 }), apply(dotProduct({ over: ['columns', 'steps'] }), scores, { others: [past] }))
+  return functional(backend, [past, future], { load, kind }, { seed: 3 })
+}
+
 const batch = {
   input: { past: numbers([4, 2, 3]), future: numbers([3, 2, 2], 5) },
   labels: { load: numbers([3, 2, 2], 9), kind: { data: Int32Array.of(3, 1), shape: [2] } },
@@ -57,9 +82,10 @@ describe('a model of several inputs and outputs', () => {
     ['a GRU of two layers', () => cudnnGRU({ numUnits: 5, numLayers: 2 })],
     ['a bidirectional LSTM', () => cudnnLSTM({ numUnits: 5, direction: 'bidirectional' })],
     ['a cell', () => rnn(new LSTMCell(5, { dtype }))],
-  ])('of %s: gradients pass through states, as differences of the loss show', async (_, make) => {
+    ['a reader', undefined],
+  ])('of %s: gradients pass through values between layers, as differences of the loss show', async (_, make) => {
     using backend = openReferenceBackend({ dtype })
-    using model = translator(make, backend)
+    using model = make === undefined ? reader(backend) : translator(make, backend)
     const { variables } = model
     const [encoder] = variables as [(typeof variables)[number]]
     const { data: read, shape } = await encoder.value.read()
@@ -212,6 +238,7 @@ describe('a model of several inputs and outputs is exported', () => {
   const models: Readonly<Record<string, Make>> = {
     'states of two layers in two directions': (backend) => translator(() => cudnnLSTM(network), backend),
     'states of cells': (backend) => translator(() => rnn(new LSTMCell(5, { dtype: backend.dtype })), backend),
+    'sequences that read each other': reader,
     'states of GRUs': (backend) => translator(() => cudnnGRU({ numUnits: 4, numLayers: 2 }), backend),
     'last steps of networks that give sequences, too': (backend) => {
       const [a, b] = [input('past', { features: 3 }), input('future', { features: 2 })]
@@ -408,7 +435,7 @@ describe('wrong graphs are refused', () => {
       /kind is missing/,
     )
     await refuse(() => model.evaluate([batch], { loss: 'ctc' }), 'ERR_INVALID_OPTION', /loss must be one of/)
-    await refuse(async () => model.stream(), 'ERR_MODEL_INPUTS', /must have one input: current ones are past, future/)
+    await refuse(async () => model.stream(), 'ERR_NO_STREAM', /takes or gives states at the ends of whole sequences/)
     const lengths = { past: [4, 9] }
     await refuse(() => model.predict(batch.input, { sequenceLengths: lengths }), 'ERR_SEQUENCE_LENGTHS', /9/)
   })

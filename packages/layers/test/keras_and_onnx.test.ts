@@ -176,6 +176,12 @@ describe('Keras', () => {
         [reverse(), rnn(new BasicRNNCell(3, { activation: 'elu', ...DOUBLE })), lastStep()],
       ]),
     ],
+    'last steps': [concat([lastStep(), meanOverTime()])],
+    'the last step of both directions': [
+      cudnnGRU({ numUnits: 2, direction: 'bidirectional' }),
+      lastStep({ of: 'sequence' }),
+    ],
+    'the size of numbers': [stepFunction({ function: 'relu', slope: -1 })],
     backwards: [reverse(), cudnnGRU({ numUnits: 3 }), reverse(), cudnnLSTM({ numUnits: 3 }), lastStep()],
   }
   test.each(Object.entries(models))('the export is read as a model of the same numbers: %s', async (_, layers) => {
@@ -204,10 +210,8 @@ describe('Keras', () => {
   test.each<readonly [string, readonly LayerDefinition[]]>([
     ['reverse', [reverse()]],
     ['attentionPooling', [attentionPooling()]],
-    ['concat', [concat([lastStep(), meanOverTime()])]],
     ['rnn', [rnn(new LSTMCell(2, { usePeepholes: true }))]],
-    ['lastStep', [lastStep()]],
-    ['lastStep of the sequence', [cudnnGRU({ numUnits: 2, direction: 'bidirectional' }), lastStep({ of: 'sequence' })]],
+    ['concat', [concat([attentionPooling(), meanOverTime()])]],
     ['a clip', [cudnnLSTM({ numUnits: 2, cellClip: 1 })]],
   ])('export refuses a layer without a counterpart: %s (ERR_NO_EXPORT)', async (_, layers) => {
     using backend = openReferenceBackend()

@@ -17,6 +17,7 @@ import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
+  attention,
   attentionPooling,
   concat,
   conv1d,
@@ -117,6 +118,8 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   spreadSteps: [spreadSteps({ repeats: 2, croppedBefore: 1, zerosBefore: 1, zerosAfter: 2 })],
   multiHeadAttention: [multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2, units: 4 })],
   'multiHeadAttention, causal': [multiHeadAttention({ heads: 1, keySize: 2, isCausal: true })],
+  attention: [attention({ isScaled: true })],
+  'attention, additive, causal': [attention({ score: 'additive', isScaled: true, isCausal: true })],
   timeSoftmax: [timeSoftmax({})],
   'a whole model': [
     cudnnLSTM({ numUnits: 3, direction: 'bidirectional' }),

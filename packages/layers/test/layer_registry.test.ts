@@ -5,6 +5,7 @@ import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import {
   activation,
   add,
+  attention,
   attentionPooling,
   concat,
   conv1d,
@@ -30,6 +31,7 @@ import {
   timeDistributed,
 } from '../src/index.js'
 import { layersFromConfig } from '../src/layer_registry.js'
+import { dotProduct } from '../src/kinds/dot_product.js'
 import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { savedLayer } from '../src/saved_layer.js'
@@ -75,6 +77,8 @@ describe('layersFromConfig', () => {
     ['averagePool1d', averagePool1d({ poolSize: 2, strides: 1, padding: 'same' })],
     ['spreadSteps', spreadSteps({ repeats: 2, zerosAfter: 1 })],
     ['multiHeadAttention', multiHeadAttention({ heads: 2, keySize: 3, isCausal: true })],
+    ['attention', attention({ score: 'additive', isScaled: true })],
+    ['dotProduct', dotProduct({ over: ['columns', 'steps'], steps: 3 })],
     ['timeSoftmax', timeSoftmax({})],
     ['branches within branches', concat([[], add([[], multiply([[], dense({ units: 2 })])])])],
   ])('makes the layer that was saved: %s', (_, layer) => {

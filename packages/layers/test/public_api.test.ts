@@ -12,6 +12,7 @@ it('@cudnn-rnn/layers exports these names', () => {
       "activation",
       "add",
       "apply",
+      "attention",
       "attentionPooling",
       "concat",
       "conv1d",

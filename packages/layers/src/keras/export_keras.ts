@@ -32,9 +32,9 @@ const INPUT = 'input_layer'
  * in Keras the batch comes first. Its inputs and outputs keep their names, and a shared layer is one.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `attentionPooling`, cells of other forms than the
- *   models', a layer of your own, a mask before layers that take padding for steps there, a `reverse` or a `lastStep` that is not
- *   one of a recurrent layer, the last step of the sequence after a bidirectional one, a `dot` of sequences, a shared
- *   layer whose calls differ in the steps that they take or give; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ *   models', a layer of your own, a mask before layers that take padding for steps there, a `reverse` that is not one of a
+ *   recurrent layer, a `dot` of sequences, a shared layer whose calls differ in the steps that they take or give;
+ *   `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export async function encodeKeras({ executor, graph }: WholeModel): Promise<Uint8Array> {
   const masking = layersIn(graph.layers).find(isMasking)
@@ -131,7 +131,7 @@ class KerasGraph {
       const { tensors, taken } =
         layer === undefined || layer instanceof BranchLayer
           ? await this.#joined(node, from.map(tensorOf))
-          : await this.#applied(layer, behind, tensorOf(from[0]), node.states.map(tensorOf), {
+          : await this.#applied(layer, behind, from.map(tensorOf), node.states.map(tensorOf), {
               isTurned,
               ...(isRecurrent(layer) && useOf(graph, layer, calls.get(layer) ?? [])),
             })
@@ -144,7 +144,7 @@ class KerasGraph {
   async #joined({ layer, merge, name, output }: GraphNode, operands: readonly Tensor[]): Promise<Written> {
     if (layer instanceof BranchLayer) {
       const both = await cellsOfBothSides(layer)
-      if (both !== undefined) return { tensors: this.#call([layer], [both], operands[0], []), taken: 1 }
+      if (both !== undefined) return { tensors: this.#call([layer], [both], operands, []), taken: 1 }
       return { tensors: await this.write(layer.graph, operands), taken: 1 }
     }
     if (operands.length === 1) return { tensors: operands, taken: 1 }
@@ -168,18 +168,28 @@ class KerasGraph {
   async #applied(
     layer: Layer,
     behind: readonly Layer[],
-    x: Tensor,
+    operands: readonly Tensor[],
     states: readonly Tensor[],
     network: NetworkUse,
   ): Promise<Written> {
     const { found, taken } = await kerasLayers(layer, behind, { ...network, hasMask: this.#hasMask })
-    const tensors = this.#call([layer, ...behind.slice(0, taken - 1)], found, x, networkOrder(layer.definition, states))
+    const tensors = this.#call(
+      [layer, ...behind.slice(0, taken - 1)],
+      found,
+      operands,
+      networkOrder(layer.definition, states),
+    )
     const [y, ...ends] = tensors
     return { tensors: [y, ...networkOrder(layer.definition, ends)], taken }
   }
 
   /** Applies layers one behind the other, the same as in an earlier call if there was one. */
-  #call(layers: readonly Layer[], found: readonly KerasLayer[], x: Tensor, states: readonly Tensor[]): Tensor[] {
+  #call(
+    layers: readonly Layer[],
+    found: readonly KerasLayer[],
+    operands: readonly Tensor[],
+    states: readonly Tensor[],
+  ): Tensor[] {
     // Behind it each lastStep is the same part of its class.
     const parts = layers.map(({ name, kind, variables }, k) => (k > 0 && variables.length === 0 ? kind : name))
     const group = [...parts, found[0]?.config['go_backwards']].join()
@@ -194,9 +204,14 @@ class KerasGraph {
     this.#known.set(group, added)
     const count = stateSizes(layers[0]).length / added.length
     const ends: Tensor[] = []
-    let y = x
+    let [y, ...others] = operands as [Tensor, ...Tensor[]]
     for (const [k, each] of added.entries()) {
-      const sources = Array<Tensor>(each.layer.takes ?? 1).fill(y)
+      const missing = Math.max(0, (each.layer.takes ?? 1) - 1 - others.length)
+      const sources = [y, ...others, ...Array<Tensor>(missing).fill(y)].map((source, place) => {
+        const before = each.layer.before?.[place]
+        return before === undefined ? source : called(this.add(before), [source])
+      })
+      others = []
       y = called(each, sources, states.slice(k * count, (k + 1) * count))
       const [call] = y
       ends.push(...Array.from({ length: count }, (_, state): Tensor => [call, state + 1]))
@@ -209,9 +224,13 @@ class KerasGraph {
     const dtype = {
       ...{ module: 'keras', class_name: 'DTypePolicy', config: { name: this.#dtype }, registered_name: null },
     }
-    const isNext = ({ calls, layer: { call } }: Added, at: number) => {
+    const isNext = ({ calls, layer: { call, operands } }: Added, at: number) => {
       const sources = calls.flatMap((each) => each.sources.map(([{ added }]) => added))
-      return call === undefined && (at === 0 || (sources.length === 1 && sources[0] === this.#added[at - 1]))
+      return (
+        call === undefined &&
+        operands === undefined &&
+        (at === 0 || (sources.length === 1 && sources[0] === this.#added[at - 1]))
+      )
     }
     const isChain = graph.isChain && this.#added.every(isNext)
     const named = Object.fromEntries(graph.outputs.map(({ name }, k) => [name, outputs[k]]))
@@ -229,11 +248,18 @@ class KerasGraph {
     const layers = added.map((each) => {
       const { layer, calls } = each
       const name = names.get(each)
-      const own = described(layer.className, { name, dtype, ...layer.config })
+      const { className, operands = [] } = layer
+      const operation = {
+        module: 'keras.src.ops.numpy',
+        class_name: className,
+        config: { name },
+        registered_name: className,
+      }
+      const own = operands.length > 0 ? operation : described(className, { name, dtype, ...layer.config })
       if (isChain) return own
       const nodes = calls.flatMap(({ sources, states }) => {
         const tensors = sources.map(written)
-        const args = sources.length < 2 || layer.takes !== undefined ? tensors : [tensors]
+        const args = [...(sources.length < 2 || layer.isSpread === true ? tensors : [tensors]), ...operands]
         const kwargs = { ...layer.call, ...(states.length > 0 && { initial_state: states.map(written) }) }
         return sources.length === 0 ? [] : [{ args, kwargs }]
       })

@@ -8,19 +8,10 @@ import type { Layer } from '../layer.js'
 import { NAME } from '../layer_build.js'
 import { LayersModel } from '../model/layers_model.js'
 import { CHAIN, type GraphPlan, isChain, type PlanNode, type Ref } from '../model/model_graph.js'
-import {
-  type FileCall,
-  type FileGraph,
-  type FileLayer,
-  type FileValue,
-  graphOf,
-  labelOf,
-  MERGE_CLASSES,
-  notAModel,
-  shapeOf,
-} from './keras_graph.js'
+import { graphOf, isMerge, MERGE_CLASSES, shapeOf } from './keras_graph.js'
+import type { FileCall, FileGraph, FileLayer, FileValue } from './flat_graph.js'
 import { masksOf } from './keras_masks.js'
-import { KerasOptions, unknownLayer } from './keras_options.js'
+import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.js'
 import { mergedSignal, type PlannedPart, plannedLayer } from './keras_part.js'
 import { assignAll, type Made, type Networks, networksIn, recurrentLayers } from './keras_recurrent.js'
 import type { KerasSignal } from './keras_row.js'
@@ -120,11 +111,13 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
   for (const [at, call] of calls.entries()) {
     const { layer, from, states } = call
     const options = new KerasOptions(layer.className, layer.config)
-    const merge = MERGE_CLASSES.get(layer.className)
     const taken = from.map(([source, tensor]) => {
       if (tensor === 0) return signals[source] as KerasSignal
       return { isSequence: false, features: unitsOf(parts[planned[source]?.part ?? -1], tensor, labelOf(layer)) }
     })
+    // A product of sequences is a layer.
+    const isSum = layer.className !== 'Dot' || taken.every(({ isSequence }) => !isSequence)
+    const merge = isMerge(layer) && isSum ? MERGE_CLASSES.get(layer.className) : undefined
     if (layer.className === 'InputLayer') {
       signals.push(signalOf(options, shapeOf(layer.config), readers.get(at), variables))
       planned.push({ call })
@@ -133,10 +126,10 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
       const { name } = layer.config
       planned.push({ call, merge, name: typeof name === 'string' && NAME.test(name) ? name : undefined })
     } else {
-      const [first] = taken
+      const [first, ...others] = taken
       if (first === undefined) throw options.refused('it must take a tensor')
       const shared = known.get(layer)
-      const own = plannedLayer(layer, first, variables, { ...masks[at], version })
+      const own = plannedLayer(layer, first, variables, { ...masks[at], version, others })
       if (states.length > 0 && own.recurrent === undefined) throw options.refused('it must take no initial states')
       if (shared !== undefined && !isSame(parts[shared], own))
         throw options.refused('all of its calls must have inputs of one form')
@@ -175,12 +168,13 @@ function planOf(
       nodes.push({ merge, name, from })
       refs[at] = [[inputs.length + nodes.length - 1, 0]]
     } else if (part !== undefined) {
-      let [x] = from
+      let [x, ...others] = from as [Ref, ...Ref[]]
       const ends: Ref[] = []
       for (const [k, { definition }] of made[part].entries()) {
         const isNetwork = (definition.states ?? 0) > 0
         const states = isNetwork ? networkOrder(definition, call.states.map(refOf)) : []
-        nodes.push({ layer: starts[part] + k, from: x, states })
+        nodes.push({ layer: starts[part] + k, from: x, states, others })
+        others = []
         const source = inputs.length + nodes.length - 1
         if (isNetwork) {
           const own = Array.from({ length: definition.states ?? 0 }, (_, state): Ref => [source, state + 1])

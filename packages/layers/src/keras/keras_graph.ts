@@ -1,9 +1,9 @@
 import { describeValue } from '@cudnn-rnn/canonical'
 import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
-import { codedRangeError } from '../coded_error.js'
 import { MERGES, type MergeName } from '../kinds/merges.js'
-import { unknownLayer } from './keras_options.js'
+import { type FileCall, type FileGraph, type FileLayer, flatGraph } from './flat_graph.js'
+import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.js'
 
 export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
 
@@ -12,38 +12,35 @@ export const MERGE_CLASSES: ReadonlyMap<string, MergeName> = new Map(
   Object.entries(MERGES).map(([name, { keras }]) => [keras, name as MergeName]),
 )
 
-/** A layer of a file. */
-export interface FileLayer {
-  readonly className: string
-  readonly config: Json
-  /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
+/** Whether a layer merges its operands alone, and not with numbers: a product over an axis is a layer of two values. */
+export function isMerge({ className, config }: Pick<FileLayer, 'className' | 'config'>): boolean {
+  return MERGE_CLASSES.has(className) && config['operands'] === undefined
+}
+
+/** Operations that take numbers beside tensors. */
+const WITH_NUMBERS = new Set(['GetItem', 'Add', 'Subtract', 'Multiply', 'TrueDivide'])
+
+/** Classes of models. */
+const MODEL_CLASSES = new Set<unknown>(['Sequential', 'Functional', 'Model'])
+
+/** Deeper nesting is a trap. */
+const DEEPEST = 64
+
+/** Where a model is. */
+interface Within {
+  readonly path: string
+  /** Before the names of its layers: those of the models around it, each with `/`. */
+  readonly prefix: string
+  /** Before the places of its layers. */
   readonly place: string
-}
-
-/** A tensor of a graph: of the call of that number, the first or a later one that it gives. */
-export type FileValue = readonly [call: number, tensor: number]
-
-/** A layer that is applied. */
-export interface FileCall {
-  /** The same object in all calls of a layer. */
-  readonly layer: FileLayer
-  readonly from: readonly FileValue[]
-  /** Initial states of a recurrent layer. */
-  readonly states: readonly FileValue[]
-  /** The mask that it takes, where the file has it: the steps of a tensor that are not `value`. */
-  readonly mask?: { readonly of: FileValue; readonly value: unknown } | undefined
-}
-
-/** A model: calls in an order in which each takes tensors of earlier ones. An input is a call of an InputLayer. */
-export interface FileGraph {
-  readonly calls: readonly FileCall[]
-  readonly inputs: readonly { readonly name: string; readonly call: number }[]
-  readonly outputs: readonly { readonly name: string; readonly value: FileValue }[]
+  readonly depth: number
+  /** It is applied to each step of a sequence. */
+  readonly isOfSteps: boolean
 }
 
 export type KerasFile = Pick<WeightFile, 'path' | 'format' | 'kerasModel'>
 
-/** The calls of a file. Throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`. */
+/** The calls of a file, those of models within the model among them. Throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`. */
 export function graphOf({ path, format, kerasModel }: KerasFile): FileGraph {
   const model = jsonRecord(kerasModel)
   if (model === undefined) {
@@ -52,13 +49,19 @@ export function graphOf({ path, format, kerasModel }: KerasFile): FileGraph {
       : `it is a file of the format ${format}. ${format === 'onnx' ? 'openModel(file, { ort }) opens it over ONNX Runtime' : 'loadNetwork makes a model of its recurrent network'}`
     throw notAModel(path, rule)
   }
-  const { class_name: kind, config } = model
-  if (kind !== 'Sequential' && kind !== 'Functional' && kind !== 'Model') {
+  if (!MODEL_CLASSES.has(model['class_name'])) {
     throw notAModel(
       path,
-      `the class of the model must be Sequential or Functional: current class is ${describeValue(kind)}`,
+      `the class of the model must be Sequential or Functional: current class is ${describeValue(model['class_name'])}`,
     )
   }
+  return flatGraph(path, modelOf(model, { path, prefix: '', place: '', depth: 0, isOfSteps: false }))
+}
+
+function modelOf(model: Json, at: Within): FileGraph {
+  const { path, prefix } = at
+  if (at.depth > DEEPEST) throw notAModel(path, `its models must not be more than ${DEEPEST} deep`)
+  const { class_name: kind, config } = model
   const listed = Array.isArray(config) ? config : jsonRecord(config)?.['layers']
   if (!Array.isArray(listed)) throw notAModel(path, 'its layers must be a list')
   const all = listed.map((layer) => {
@@ -74,12 +77,45 @@ export function graphOf({ path, format, kerasModel }: KerasFile): FileGraph {
     if (typeof className !== 'string') {
       throw notAModel(path, `the class of every layer must be a text: current value is ${describeValue(className)}`)
     }
-    const place = `layers/${uniqueKerasName(places, className)}`
-    return { className, config: jsonRecord(record['config']) ?? {}, place }
+    const place = `${at.place}layers/${uniqueKerasName(places, className)}`
+    const own = jsonRecord(record['config']) ?? {}
+    const config = prefix === '' ? own : { ...own, name: prefix + textOf(own['name'], className) }
+    const layer = { className, config, place }
+    const nested = modelWithin(record, layer, at)
+    if (nested !== undefined) return { ...layer, model: nested }
+    if (!at.isOfSteps || className === 'InputLayer' || MERGE_CLASSES.has(className)) return layer
+    const inner = { class_name: className, config: own }
+    return { className: 'TimeDistributed', config: { name: config['name'], layer: inner }, place, innerPlace: place }
   })
   return kind === 'Sequential'
     ? chainOf(model, layers)
-    : linked(path, jsonRecord(config) ?? {}, callsOf(records, layers, masks))
+    : linked(path, jsonRecord(config) ?? {}, callsOf(jsonRecord(config) ?? {}, records, layers, masks))
+}
+
+/** The calls of a layer that is a model, or applies one to each step, or of the cells that are one behind the other. */
+function modelWithin(record: Json, { className, config, place }: FileLayer, at: Within): FileGraph | undefined {
+  const within = { ...at, prefix: `${textOf(config['name'], className)}/`, depth: at.depth + 1 }
+  if (MODEL_CLASSES.has(className)) return modelOf(record, { ...within, place: `${place}/` })
+  const inner = jsonRecord(config['layer'])
+  if (className === 'TimeDistributed' && MODEL_CLASSES.has(inner?.['class_name']))
+    return modelOf(inner as Json, { ...within, place: `${place}/layer/`, isOfSteps: true })
+  const cell = jsonRecord(config['cell'])
+  const cells = cell?.['class_name'] === 'StackedRNNCells' ? jsonRecord(cell['config'])?.['cells'] : undefined
+  if (className !== 'RNN' || !Array.isArray(cells)) return undefined
+  new KerasOptions(className, config).only({ return_state: [false], go_backwards: [false] })
+  const counts = new Map<string, number>()
+  const layers = cells.map((each, k): FileLayer => {
+    const own = jsonRecord(each) ?? {}
+    const unique = uniqueKerasName(counts, textOf(own['class_name'], 'cell'))
+    const name = within.prefix + textOf(jsonRecord(own['config'])?.['name'], unique)
+    const isSequence = k < cells.length - 1 || config['return_sequences']
+    return { className, config: { ...config, name, cell: own, return_sequences: isSequence }, place }
+  })
+  return chainOf({}, layers)
+}
+
+function textOf(value: unknown, absent: string): string {
+  return typeof value === 'string' ? value : absent
 }
 
 /** A Sequential. Its input has the shape that a layer or the model describes. */
@@ -127,18 +163,25 @@ interface OpenCall {
 const NO_TENSORS = { sources: [], states: [], options: {}, mask: undefined }
 
 /** The calls of a functional model, by layer and number. */
-function callsOf(records: readonly Json[], layers: readonly FileLayer[], masks: Masks): Map<string, OpenCall> {
-  const open = new Map<string, OpenCall>()
-  for (const [at, record] of records.entries()) {
+function callsOf(config: Json, records: readonly Json[], layers: readonly FileLayer[], masks: Masks) {
+  const all = records.map((record, at) => {
     const layer = layers[at]
     const given = [record['inbound_nodes'] ?? []].flat() as readonly unknown[]
     const calls = given.length === 0 ? [NO_TENSORS] : given.map((call) => argumentsOf(layer, call, masks))
     const [{ options }] = calls
     if (calls.some((each) => JSON.stringify(each.options) !== JSON.stringify(options)))
       throw unknownLayer(labelOf(layer), 'all of its calls must have the same arguments')
-    const own = { ...layer, config: { ...layer.config, ...options } }
-    for (const [k, { options: _, ...call }] of calls.entries())
-      open.set(keyOf(String(record['name'] ?? layer.config['name']), k), { layer: own, ...call })
+    const name = String(record['name'] ?? jsonRecord(record['config'])?.['name'])
+    return { name, layer: { ...layer, config: { ...layer.config, ...options } }, calls }
+  })
+  const ends = namedTensors(config['output_layers']).map(({ tensor }) => tensor)
+  const taken = all.flatMap(({ calls }) => calls.flatMap(({ sources, states }) => [...sources, ...states]))
+  const read = new Set([...taken, ...ends].map(({ call }) => call))
+  const open = new Map<string, OpenCall>()
+  for (const { name, layer, calls } of all) {
+    // A functional model counts the call that made it, too.
+    const first = layer.model !== undefined && read.has(keyOf(name, calls.length)) ? 1 : 0
+    for (const [k, { options: _, ...call }] of calls.entries()) open.set(keyOf(name, first + k), { layer, ...call })
   }
   return open
 }
@@ -201,8 +244,11 @@ function firstOf(key: string): unknown {
   return [key.split('\0')[0], 0, 0]
 }
 
-/** Arguments that are inputs: of attention, each the same one. */
-const SOURCES = new Set(['inputs', 'query', 'key', 'value'])
+/** Arguments that are inputs, with their places. */
+const SOURCES: ReadonlyMap<string, number> = new Map(Object.entries({ inputs: 0, query: 0, value: 1, key: 2 }))
+
+/** Layers that read other sequences. */
+const ATTENTION = new Set(['MultiHeadAttention', 'Attention', 'AdditiveAttention'])
 
 /** The tensors that a call takes, and its other arguments as options. */
 function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
@@ -224,24 +270,41 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
     const given = name === 'mask' ? masks.get(sourceOf(value)) : undefined
     if (value === null || value === false) continue
     if (given) mask = given
-    else if (SOURCES.has(name)) tensors.push(tensorOf(value))
+    else if (SOURCES.has(name)) tensors[SOURCES.get(name) as number] = tensorOf(value)
     else if (name === 'initial_state' && RECURRENT_CLASSES.has(layer.className))
       states.push(...(isTensorList(value) ? [value] : [value].flat()).map(tensorOf))
     else options[name] = value
   }
   if (RECURRENT_CLASSES.has(layer.className)) states.unshift(...tensors.splice(1))
+  const isOperation = WITH_NUMBERS.has(layer.className) && !isOld && tensors.includes(undefined)
+  if (isOperation) {
+    const operands = [jsonRecord(call)?.['args']].flat()
+    options['operands'] = operands.map((each) => (tensorOf(each) === undefined ? each : null))
+    tensors.splice(0, tensors.length, ...tensors.filter((each) => each !== undefined))
+  }
   const all = [...tensors, ...states]
   const known = all.filter((each) => each !== undefined)
-  const isMerge = MERGE_CLASSES.has(layer.className)
-  const isAttention = layer.className === 'MultiHeadAttention'
-  const ofOne = new Set(known.map(({ call, tensor }) => `${call}\0${tensor}`)).size === 1
-  const isKnown = known.length === all.length && known.length > 0 && (isAttention || Object.keys(options).length === 0)
-  if (!isKnown || (!isMerge && (isAttention ? !ofOne : tensors.length !== 1))) {
-    const rule = isMerge ? 'tensors alone' : 'one tensor, and a recurrent layer initial states'
+  const isMany = MERGE_CLASSES.has(layer.className) || layer.model !== undefined || isOperation
+  const isAttention = ATTENTION.has(layer.className)
+  const isKnown =
+    known.length === all.length && known.length > 0 && (isAttention || isOperation || Object.keys(options).length === 0)
+  if (!isKnown || (!isMany && (isAttention ? tensors.length > 3 : tensors.length !== 1))) {
+    const rule = isMany || isAttention ? 'tensors alone' : 'one tensor, and a recurrent layer initial states'
     throw unknownLayer(labelOf(layer), `it must take ${rule}: current arguments are others`)
   }
-  const sources = (isMerge ? tensors : tensors.slice(0, 1)) as Tensor[]
-  return { sources, states: states as Tensor[], options, mask }
+  return {
+    sources: isAttention ? readBy(tensors as Tensor[]) : (tensors as Tensor[]),
+    states: states as Tensor[],
+    options,
+    mask,
+  }
+}
+
+/** The query, value and key without those that follow: the keys are the values, and these the queries. */
+function readBy([query, value = query, key = value]: readonly Tensor[]): Tensor[] {
+  const isSame = (a: Tensor, b: Tensor) => a.call === b.call && a.tensor === b.tensor
+  if (!isSame(key, value)) return [query, value, key]
+  return isSame(value, query) ? [query] : [query, value]
 }
 
 function isTensorList(value: unknown): boolean {
@@ -320,12 +383,4 @@ function masksIn(records: readonly Json[]): Masks {
 
 export function makesMask({ className, config }: { readonly className: unknown; readonly config: Json }): boolean {
   return className === 'Masking' || (className === 'Embedding' && config['mask_zero'] === true)
-}
-
-export function labelOf({ className, config: { name } }: FileLayer): string {
-  return `${typeof name === 'string' ? name : className} (${className})`
-}
-
-export function notAModel(path: string, rule: string) {
-  return codedRangeError('ERR_NOT_A_MODEL', `Cannot import a model as ${path} is none: ${rule}`, { path })
 }

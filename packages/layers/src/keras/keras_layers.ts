@@ -13,8 +13,14 @@ export interface KerasLayer {
   readonly variables?: Readonly<Record<string, Floats>>
   /** Arguments of its call. */
   readonly call?: KerasConfig
-  /** How often it takes its input. Default: once. */
+  /** How many values it takes at least: its input stands for those that are missing. Default: 1. */
   readonly takes?: number
+  /** It is an operation, which takes these arguments behind its input. */
+  readonly operands?: readonly unknown[]
+  /** Layers that each of them passes first. */
+  readonly before?: readonly (KerasLayer | undefined)[]
+  /** It takes them as arguments, not as a list. */
+  readonly isSpread?: boolean
 }
 
 /** The variables of a layer on the host. */
@@ -65,6 +71,12 @@ export function scaled([factor, offset]: readonly Floats[]): KerasLayer {
     config: { axis: -1, epsilon: 0 },
     variables: Object.fromEntries(all.map((tensor, k) => [`vars/${k}`, tensor])),
   }
+}
+
+/** The last step of a sequence. */
+export function lastOfSequence(): KerasLayer {
+  const all = { class_name: '__slice__', config: { start: null, stop: null, step: null } }
+  return { className: 'GetItem', config: {}, operands: [[all, -1, all]] }
 }
 
 /** A layer as files of Keras have it. */

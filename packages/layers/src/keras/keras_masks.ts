@@ -1,16 +1,9 @@
 import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { Padding } from '../kinds/masked_steps.js'
 import { KERAS_CLASSES } from '../layer_table.js'
-import {
-  type FileGraph,
-  type FileLayer,
-  type FileValue,
-  labelOf,
-  MERGE_CLASSES,
-  makesMask,
-  RECURRENT_CLASSES,
-} from './keras_graph.js'
-import { unknownLayer } from './keras_options.js'
+import type { FileGraph, FileLayer, FileValue } from './flat_graph.js'
+import { isMerge, makesMask, RECURRENT_CLASSES } from './keras_graph.js'
+import { labelOf, unknownLayer } from './keras_options.js'
 
 /** The masks that a layer sees. */
 export interface MaskAt {
@@ -97,7 +90,7 @@ function maskValueOf(layer: FileLayer | undefined): unknown {
 function maskUseOf({ className, config }: FileLayer) {
   if (makesMask({ className, config })) return 'makes'
   if (RECURRENT_CLASSES.has(className)) return 'uses'
-  if (className === 'TimeDistributed' || MERGE_CLASSES.has(className)) return 'passes'
+  if (className === 'TimeDistributed' || (className !== 'Dot' && isMerge({ className, config }))) return 'passes'
   return KERAS_CLASSES.get(className)?.mask ?? 'ends'
 }
 

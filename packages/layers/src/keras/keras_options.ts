@@ -128,3 +128,18 @@ export function unknownLayer(layer: string, rule: string, more: Readonly<Record<
     { layer, ...more },
   )
 }
+
+/** @param layer of a file */
+export function labelOf({
+  className,
+  config: { name },
+}: {
+  readonly className: string
+  readonly config: Json
+}): string {
+  return `${typeof name === 'string' ? name : className} (${className})`
+}
+
+export function notAModel(path: string, rule: string) {
+  return codedRangeError('ERR_NOT_A_MODEL', `Cannot import a model as ${path} is none: ${rule}`, { path })
+}

@@ -5,12 +5,16 @@ import { timeDistributed } from '../kinds/time_distributed.js'
 import type { LayerDefinition } from '../layer.js'
 import { KERAS_CLASSES } from '../layer_table.js'
 import { NESTED } from './keras_convolutions.js'
-import { type FileLayer, RECURRENT_CLASSES } from './keras_graph.js'
+import type { FileLayer } from './flat_graph.js'
+import { RECURRENT_CLASSES } from './keras_graph.js'
 import type { MaskAt } from './keras_masks.js'
 import { KerasOptions } from './keras_options.js'
 import { type RecurrentPlan, recurrentPlan } from './keras_recurrent.js'
 import { columnsOf, type Floats, type KerasSignal, type LayerAt, type OwnOptions, weightsOf } from './keras_row.js'
 import type { KerasVariables } from './keras_variables.js'
+
+/** The name of a layer behind those of the models around it. */
+const NAME_WITHIN = /^[A-Za-z0-9._/-]+$/
 
 const LAYERS = [...KERAS_CLASSES.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
 
@@ -26,6 +30,7 @@ export interface PlannedPart {
 }
 
 interface At extends MaskAt {
+  readonly others?: readonly KerasSignal[] | undefined
   readonly version: string | undefined
 }
 
@@ -42,7 +47,7 @@ export function plannedLayer(
   const group = wrapper ?? config['name']
   const options = new KerasOptions(className, config, group, majorOf(at.version))
   const own = wrapper === undefined ? group : `${wrapper}_${uniqueKerasName(new Map(), className)}`
-  const name = typeof own === 'string' && /^[A-Za-z0-9._-]+$/.test(own) ? { name: own } : {}
+  const name = typeof own === 'string' && NAME_WITHIN.test(own) ? { name: own.replaceAll('/', '.') } : {}
   const groupName = typeof group === 'string' ? group : ''
   if (RECURRENT_CLASSES.has(className) && wrapper === undefined) {
     return { ...recurrentPlan(options, groupName, name, input, at), layers: [], stored: [] }
@@ -52,7 +57,11 @@ export function plannedLayer(
     const innerClass = inner['class_name']
     if (typeof innerClass !== 'string') throw options.wrong('layer', 'a layer')
     options.finish()
-    const within = { className: innerClass, config: jsonRecord(inner['config']) ?? {}, place: `${place}/layer` }
+    const within = {
+      className: innerClass,
+      config: jsonRecord(inner['config']) ?? {},
+      place: layer.innerPlace ?? `${place}/layer`,
+    }
     const found = plannedLayer(within, { ...input, isSequence: false }, variables, at, groupName)
     const isNested = input.height !== undefined && NESTED.has(innerClass)
     const isOfSteps = found.layers.every(
@@ -72,13 +81,13 @@ export function plannedLayer(
     throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
   }
   if (input.height !== undefined && row.pictures !== true) columnsOf(options, input)
-  const found: LayerAt = { options, name, input, mask: at.mask, behind: [] }
+  const found: LayerAt = { options, name, input, others: at.others ?? [], mask: at.mask, behind: [] }
   let stated: OwnOptions = row.implies ?? {}
   for (const [option, { read }] of Object.entries(row.options ?? {}))
     stated = { ...stated, ...read(found, option, stated) }
   const make = (row as { readonly make: (options: unknown) => LayerDefinition }).make
   const made = row.plan?.(found, stated) ?? { layers: [make({ ...stated, ...name }), ...found.behind] }
-  const { output, shapes } = sizesOf(options, made.layers, input)
+  const { output, shapes } = sizesOf(options, made.layers, input, found.others)
   const weights = row.weights && made.values === undefined ? weightsOf(row.weights, shapes, found, stated) : undefined
   options.finish()
   const height = 'height' in made ? made.height : row.pictures ? input.height : undefined
@@ -94,13 +103,18 @@ export function plannedLayer(
 const FAR = 1e6
 
 /** The output of layers one behind the other, and the shapes of their variables. */
-function sizesOf(options: KerasOptions, layers: readonly LayerDefinition[], input: KerasSignal) {
+function sizesOf(
+  options: KerasOptions,
+  layers: readonly LayerDefinition[],
+  input: KerasSignal,
+  others: readonly KerasSignal[],
+) {
   let output: KerasSignal = input
   const shapes: (readonly number[])[] = []
-  for (const { kind, sizes } of layers) {
+  for (const [at, { kind, sizes }] of layers.entries()) {
     const { isSequence, time, features } = output
     if (features === null && kind !== 'embedding') columnsOf(options, { ...output, height: undefined })
-    const own = sizes?.(output)
+    const own = sizes?.(output, at === 0 ? others : [])
     if (own === undefined) continue
     shapes.push(...Object.values(own.variables ?? {}).map(([shape]) => shape))
     // A vector has no steps; a layer whose steps do not depend on its input's states their number.
@@ -140,6 +154,9 @@ export function mergedSignal(merge: MergeName, options: KerasOptions, signals: r
   const { features, rule, count = signals.length } = MERGES[merge]
   const width = count === signals.length ? features(columns) : undefined
   if (width === undefined) throw options.refused(`${rule}: current numbers are ${columns.join(', ')}`)
-  const time = signals.find((signal) => signal.time !== undefined)?.time
+  // One step is repeated.
+  const times = signals.map((signal) => signal.time)
+  const time =
+    times.find((each) => each !== undefined && each !== 1) ?? (times.includes(undefined) ? undefined : times[0])
   return { isSequence: first.isSequence, features: width, time }
 }

@@ -22,6 +22,8 @@ export interface LayerAt {
   readonly options: KerasOptions
   readonly name: { readonly name?: string }
   readonly input: KerasSignal
+  /** Values that it takes beside its input. */
+  readonly others: readonly KerasSignal[]
   /** The place that masked steps of a masking layer may have; `none` if no later layer reads the mask. */
   readonly mask: Padding | 'none'
   /** Layers behind it, such as its activation. */
@@ -188,13 +190,16 @@ export function weightsOf(
   })
   return {
     stored: present.flatMap((name, k): KerasVariable[] => {
-      return name === undefined ? [] : [[name, weights[k].shape?.(shapes[k], own, input) ?? shapes[k]]]
+      return name === undefined || shapes[k] === undefined
+        ? []
+        : [[name, weights[k].shape?.(shapes[k], own, input) ?? shapes[k]]]
     }),
     values: (stored) => {
       const rest = stored.values()
-      return present.map((name, k) => {
+      return shapes.map((shape, k) => {
+        const name = present[k]
         const value = name === undefined ? undefined : rest.next().value
-        return { data: value?.data ?? filled(shapes[k], weights[k].absent ?? 0), shape: shapes[k] }
+        return { data: value?.data ?? filled(shape, weights[k].absent ?? 0), shape }
       })
     },
   }
@@ -203,6 +208,12 @@ export function weightsOf(
 /** A vector or matrix of one number. */
 export function filled(shape: readonly number[], value: number): Float64Array {
   return new Float64Array(shape.reduce((a, b) => a * b, 1)).fill(value)
+}
+
+/** Steps of an input whose number the file has. */
+export function stepsOf(options: KerasOptions, { time }: KerasSignal): number {
+  if (time !== undefined) return time
+  throw options.refused('its input must have a number of steps in the file')
 }
 
 /** E of a layer that computes with it. */

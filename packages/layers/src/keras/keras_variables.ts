@@ -9,6 +9,8 @@ const DEEPEST = 32
 export class KerasVariables {
   readonly #numbered = new Map<string, StoredTensor>()
   readonly #named = new Map<string, StoredTensor>()
+  /** By the layer of the model, and any part of it or of the models in it. */
+  readonly #within = new Map<string, StoredTensor>()
   readonly #owners = new Map<StoredTensor, { readonly label: string; readonly place: string }>()
 
   constructor({ tensors }: WeightFile) {
@@ -19,6 +21,8 @@ export class KerasVariables {
       for (let end = 1; end <= Math.min(segments.length, DEEPEST); end++) {
         const key = `${segments.slice(0, end).join('/')}\0${own}`
         if (!this.#named.has(key)) this.#named.set(key, tensor)
+        const part = `${segments[0]}\0${segments[end - 1]}\0${own}`
+        if (!this.#within.has(part)) this.#within.set(part, tensor)
       }
     }
   }
@@ -47,7 +51,11 @@ export class KerasVariables {
   find(place: string, name: string, own: string, index: number): StoredTensor | undefined {
     const [last, ...parts] = own.split('/').reverse() as [string, ...string[]]
     const [part] = parts
-    if (part === undefined) return this.#numbered.get(`${place}/vars/${index}`) ?? this.#named.get(`${name}\0${last}`)
+    if (part === undefined) {
+      const [group, ...inner] = name.split('/')
+      const within = inner.length === 0 ? undefined : this.#within.get(`${group}\0${inner.at(-1)}\0${last}`)
+      return this.#numbered.get(`${place}/vars/${index}`) ?? this.#named.get(`${name}\0${last}`) ?? within
+    }
     const numbered = this.#numbered.get(`${place}/${part}_dense/vars/${last === 'bias' ? 1 : 0}`)
     return (
       numbered ?? this.#named.get(`${name}/${part}\0${last}`) ?? this.#named.get(`${name}/${name}/${part}\0${last}`)

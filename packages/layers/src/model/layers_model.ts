@@ -286,7 +286,6 @@ export class LayersModel<Outputs extends string = string> extends GraphLayer imp
    * @throws RangeError `ERR_NO_STREAM`, naming the layer that needs the whole sequence, `ERR_BIDIRECTIONAL_STREAM`
    */
   stream(options: ModelStreamOptions = {}): ModelStream {
-    this.#checkOne('open a stream')
     return new ModelStream(this, options)
   }
 

@@ -179,7 +179,8 @@ const PLACE = kind('a pair [source, part]', (ref): ref is Ref => {
   return Array.isArray(ref) && ref.length === 2 && ref.every((place) => Number.isSafeInteger(place) && place >= 0)
 })
 const INPUTS = fields({ name: NAMED, signal: kind('a form { isSequence, features }', isSignal) })
-const LAYER_NODE = fields({ layer: integerFrom(0), from: PLACE, states: optional(listOf(PLACE)) })
+const PLACES = optional(listOf(PLACE))
+const LAYER_NODE = fields({ layer: integerFrom(0), from: PLACE, states: PLACES, others: PLACES })
 const MERGE_NODE = fields({ merge: keyOf(MERGES), from: listOf(PLACE, 1), name: optional(NAMED) })
 const NODE = either(LAYER_NODE, MERGE_NODE)
 const OUTPUTS = fields({ name: NAMED, value: PLACE })
@@ -192,8 +193,8 @@ function planOfConfig(path: string, layers: readonly LayerDefinition[], descript
   const { inputs, nodes: given, outputs } = description as Omit<GraphPlan, 'layers'>
   const nodes = given.map((node): PlanNode => {
     const isLayer = LAYER_NODE.find(node, '') === undefined
-    const { layer, merge, name, from, states } = node as unknown as Readonly<Record<string, never>>
-    return isLayer ? { layer, from, states } : { merge, name, from }
+    const { layer, merge, name, from, states, others } = node as unknown as Readonly<Record<string, never>>
+    return isLayer ? { layer, from, states, others } : { merge, name, from }
   })
   const refuse = (rule: string) => notAModel(path, `its graph must ${rule}`)
   const isBefore = ([source, part]: Ref, end: number) => {
@@ -204,7 +205,7 @@ function planOfConfig(path: string, layers: readonly LayerDefinition[], descript
   for (const [at, node] of nodes.entries()) {
     const isKnown =
       'merge' in node ? (MERGES[node.merge].count ?? node.from.length) === node.from.length : layers[node.layer]
-    const read = 'merge' in node ? node.from : [node.from, ...(node.states ?? [])]
+    const read = 'merge' in node ? node.from : [node.from, ...(node.states ?? []), ...(node.others ?? [])]
     if (!isKnown || !read.every((ref) => isBefore(ref, inputs.length + at)))
       throw refuse(`have a node ${at} that reads earlier ones`)
   }

@@ -13,7 +13,13 @@ export type Ref = readonly [source: number, part: number]
 
 /** A layer that is applied to a value, or values that are merged. */
 export type PlanNode =
-  | { readonly layer: number; readonly from: Ref; readonly states?: readonly Ref[] | undefined }
+  | {
+      readonly layer: number
+      readonly from: Ref
+      readonly states?: readonly Ref[] | undefined
+      /** Values that it takes beside its input. */
+      readonly others?: readonly Ref[] | undefined
+    }
   | { readonly merge: MergeName; readonly from: readonly Ref[]; readonly name?: string | undefined }
 
 /** A named input of a model. */
@@ -70,7 +76,11 @@ export function chainPlan(layers: readonly LayerDefinition[], signal: Signal): G
 /** Whether each layer is applied to the output of the one before, from the input to the output. */
 export function isChain({ inputs, nodes, outputs }: GraphPlan): boolean {
   const isNext = (node: PlanNode, at: number) =>
-    'layer' in node && node.layer === at && node.from[0] === at && node.from[1] === 0 && !node.states?.length
+    'layer' in node &&
+    node.layer === at &&
+    node.from[0] === at &&
+    node.from[1] === 0 &&
+    !(node.states?.length || node.others?.length)
   const [{ value }, ...others] = outputs
   const isWhole = value[0] === nodes.length && value[1] === 0 && inputs.length === 1 && others.length === 0
   return isWhole && nodes.every(isNext)
@@ -119,11 +129,12 @@ export class ModelGraph {
           made.push({ ...node, name, output: this.#merged(node.merge, name, node.from), states: [] })
           continue
         }
-        const layer = built.get(node.layer) ?? this.#built(layers[node.layer], node.from, build)
-        if (built.has(node.layer)) this.#checkShared(layer, node.from)
+        const { states = [], others = [] } = node
+        const from = [node.from, ...others]
+        const layer = built.get(node.layer) ?? this.#built(layers[node.layer], from, build)
+        if (built.has(node.layer)) this.#checkShared(layer, from)
         built.set(node.layer, layer)
-        const { states = [] } = node
-        made.push({ name: layer.name, output: layer.output, layer, from: [node.from], states })
+        made.push({ name: layer.name, output: layer.output, layer, from, states })
         this.#checkStates(layer, states)
       }
       this.layers = [...built.values()]
@@ -163,7 +174,7 @@ export class ModelGraph {
       const [next] = this.#readers[source]
       if (this.#uses[source] !== 1 || next === undefined) break
       const { layer, from } = this.nodes[next]
-      if (layer === undefined || from[0][0] !== source) break
+      if (layer === undefined || from.length > 1 || from[0][0] !== source) break
       path.push(next)
       source = this.inputs.length + next
     }
@@ -190,7 +201,8 @@ export class ModelGraph {
   outputLengths(lengths: readonly (Int32Array | null)[]): (Int32Array | null)[] {
     const all: (Int32Array | null)[] = [...lengths]
     for (const { layer, from } of this.nodes) {
-      const own = lengthsOf(from.map(([source]) => all[source]))
+      const taken = from.map(([source]) => all[source])
+      const own = layer === undefined ? lengthsOf(taken) : taken[0]
       all.push(own && (layer?.outputLengths(own) ?? own))
     }
     return this.outputs.map(({ value: [source, part] }) => (part === 0 ? all[source] : null))
@@ -218,7 +230,7 @@ export class ModelGraph {
     for (const [at, { layer, merge, from, states, output }] of this.nodes.entries()) {
       const operands = from.map(valueAt)
       const taken = from.map(([source]) => all[source])
-      let own = lengthsOf(taken)
+      let own = layer === undefined ? lengthsOf(taken) : taken[0]
       if (layer === undefined) {
         this.#checkLengths(at, taken)
         values.push(t.scope((inner) => joined(inner, merge as MergeName, operands)))
@@ -230,7 +242,9 @@ export class ModelGraph {
         const given =
           states.length > 0 ? joinedStates(t, layer, states.map(valueAt)) : (pass.states?.slice(begin, used) ?? null)
         const keepsStates = pass.keepsStates || isRead
-        const passed = { ...pass, lengths: own, states: given, keepsStates, isLinked: isRead || states.length > 0 }
+        const others = operands.slice(1).map((x, k) => ({ x, lengths: taken[k + 1] }))
+        const isLinked = isRead || states.length > 0
+        const passed = { ...pass, lengths: own, states: given, keepsStates, isLinked, others }
         const result = t.scope((inner) => layer.forward(inner, operands[0], passed))
         const forwarded = forwardedOf(t, result instanceof Promise ? await result : result)
         values.push(forwarded.output)
@@ -307,13 +321,25 @@ export class ModelGraph {
     })
   }
 
-  #built(definition: LayerDefinition, from: Ref, build: LayerBuild): Layer {
-    const input = this.signalOf(from)
+  #built(definition: LayerDefinition, [from, ...more]: readonly Ref[], build: LayerBuild): Layer {
+    const input = this.signalOf(from as Ref)
+    const { others: most = 0 } = definition
+    if (more.length > most) {
+      throw codedRangeError(
+        'ERR_LAYERS_DO_NOT_FIT',
+        `Cannot build the model as ${definition.kind} takes ${most} values beside its input: current number is ${more.length}`,
+        { layer: definition.kind, expected: most, actual: more.length },
+      )
+    }
     try {
-      return definition.build(input, build)
+      return definition.build(
+        input,
+        build,
+        more.map((each) => this.signalOf(each)),
+      )
     } catch (cause) {
       const { code, expected, layer } = cause as { code?: unknown; expected?: string; layer?: string }
-      const before = this.nodes[from[0] - this.inputs.length]
+      const before = this.nodes[(from as Ref)[0] - this.inputs.length]
       if (code !== 'ERR_LAYERS_DO_NOT_FIT' || before === undefined || 'before' in (cause as object)) throw cause
       throw codedRangeError(
         'ERR_LAYERS_DO_NOT_FIT',
@@ -324,14 +350,17 @@ export class ModelGraph {
   }
 
   /** A layer that is applied again has its sizes. */
-  #checkShared({ name, kind, input }: Layer, from: Ref): void {
-    const signal = this.signalOf(from)
-    if (signal.isSequence === input.isSequence && signal.features === input.features) return
-    const before = this.nameOf(from)
+  #checkShared({ name, kind, input, others }: Layer, from: readonly Ref[]): void {
+    const sizes = [input, ...others]
+    const isSame = (a: Signal | undefined, b: Signal) => a?.isSequence === b.isSequence && a.features === b.features
+    const wrong = from.find((each, k) => !isSame(sizes[k], this.signalOf(each))) ?? from[sizes.length]
+    if (wrong === undefined && from.length === sizes.length) return
+    const [before, signal] = [this.nameOf(wrong ?? from[0]), signalText(this.signalOf(wrong ?? from[0]))]
+    const expected = sizes.map(signalText).join(', ')
     throw codedRangeError(
       'ERR_LAYERS_DO_NOT_FIT',
-      `Cannot build the model as ${name} (${kind}) takes ${signalText(input)}, to which it was applied first: ${before} before it gives ${signalText(signal)}`,
-      { layer: name, expected: signalText(input), before, actual: signalText(signal) },
+      `Cannot build the model as ${name} (${kind}) takes ${expected}, to which it was applied first: ${before} before it gives ${signal}`,
+      { layer: name, expected, before, actual: signal },
     )
   }
 

@@ -3,7 +3,8 @@ import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { checkStreamRows, checkTensor } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from '../coded_error.js'
-import type { LayerStream } from '../layer_stream.js'
+import type { GraphStream, PlanInput } from './model_graph.js'
+import { checkNamed, isNamedModel, type NamedInputs } from './model_inputs.js'
 import type { WholeModel } from './whole_model.js'
 
 const OPTIONS = {
@@ -13,6 +14,17 @@ const OPTIONS = {
 
 /** Options of `stream`. */
 export interface ModelStreamOptions extends OptionsOf<typeof OPTIONS> {}
+
+/** An input of a step that is checked. */
+interface Given {
+  readonly name: string
+  readonly shape: readonly number[]
+  /** On the host. */
+  readonly x: Tensor | Promise<Tensor>
+  /** How many, where it is not a single step. */
+  readonly steps: number | undefined
+  readonly isSequence: boolean
+}
 
 /**
  * Streams of a whole model, stepped as one batch; the states are carried inside, and begin at zero.
@@ -36,7 +48,7 @@ export interface ModelStreamOptions extends OptionsOf<typeof OPTIONS> {}
 export class ModelStream {
   readonly batch: number
   readonly #model: WholeModel
-  readonly #stream: LayerStream
+  readonly #stream: GraphStream
   /** The step before: steps run in the order of the calls. */
   #previous: Promise<unknown> = Promise.resolve()
   #waiting = 0
@@ -47,29 +59,39 @@ export class ModelStream {
     const { batch = 1 } = options
     this.batch = batch
     this.#model = model
-    this.#stream = model.openStream(batch)
+    this.#stream = model.graph.openStream(batch)
   }
 
   /**
-   * One step [B,I] → [B,O], or T steps [T,B,I] → [T,B,O]; class ids lack the last dimension. A new host tensor.
+   * One step [B,I] → [B,O], or T steps [T,B,I] → [T,B,O]; class ids lack the last dimension. A new host tensor. Of a model of several
+   * inputs or outputs both have names; an input without a time axis is [B,I], the same for all steps.
    *
-   * @throws RangeError `ERR_SHAPE`, `ERR_STREAM_DISPOSED`; TypeError `ERR_DTYPE`
+   * @throws RangeError `ERR_SHAPE`, `ERR_STREAM_DISPOSED`, `ERR_MODEL_INPUTS`; TypeError `ERR_DTYPE`
    */
-  async step(input: TensorLike): Promise<Tensor<FloatArray>> {
+  async step(input: TensorLike): Promise<Tensor<FloatArray>>
+  async step(inputs: NamedInputs): Promise<Record<string, Tensor<FloatArray>>>
+  async step(input: TensorLike | NamedInputs): Promise<Tensor<FloatArray> | Record<string, Tensor<FloatArray>>> {
     const action = 'step a stream'
     this.#checkAlive(action)
-    const { features } = this.#model.input
-    const dtype = features === null ? 'int32' : this.#model.executor.dtype
-    const given = checkTensor(action, 'input', input, { dtype })
-    const vector = features === null ? [this.batch] : [this.batch, features]
-    const isSingle = given.shape.length === vector.length
-    checkTensor(action, 'input', given, { dtype, shape: isSingle ? vector : ['T', ...vector] })
-    // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.
-    const kept = isBackendTensor(given) ? await given.read() : { data: given.data.slice(), shape: given.shape }
+    const { graph } = this.#model
+    const isNamed = isNamedModel(graph)
+    const named = isNamed ? checkNamed<TensorLike>(action, 'inputs', graph.inputs, input) : undefined
+    const given = graph.inputs.map((each) => {
+      return this.#given(
+        action,
+        named === undefined ? 'input' : each.name,
+        named?.[each.name] ?? (input as TensorLike),
+        each,
+      )
+    })
+    this.#checkTogether(action, given)
     this.#waiting++
-    const result = this.#previous.then(() => this.#step(kept as Tensor, isSingle)).finally(() => this.#waiting--)
+    const read = Promise.all([this.#previous, ...given.map(({ x }) => x)])
+    const result = read.then(([, ...xs]) => this.#step(xs as Tensor[], given)).finally(() => this.#waiting--)
     this.#previous = result.catch(() => undefined)
-    return result
+    const outputs = await result
+    if (!isNamed) return outputs[0]
+    return Object.fromEntries(graph.outputs.map(({ name }, k) => [name, outputs[k]]))
   }
 
   /** Zeroes the states of all streams, or of the batch rows named. Throws RangeError `ERR_STREAM_BUSY`, `ERR_STREAM_ROW`; nothing is zeroed then. */
@@ -106,15 +128,50 @@ export class ModelStream {
     this.dispose()
   }
 
-  async #step(input: Tensor, isSingle: boolean): Promise<Tensor<FloatArray>> {
+  #given(action: string, name: string, input: TensorLike, { signal }: PlanInput): Given {
+    const { features, isSequence } = signal
+    const dtype = features === null ? 'int32' : this.#model.executor.dtype
+    const given = checkTensor(action, name, input, { dtype })
+    const vector = features === null ? [this.batch] : [this.batch, features]
+    const isSingle = given.shape.length === vector.length
+    checkTensor(action, name, given, { dtype, shape: isSingle ? vector : ['T', ...vector] })
+    // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.
+    const x = isBackendTensor(given) ? given.read() : { data: given.data.slice(), shape: given.shape }
+    return {
+      name,
+      shape: given.shape,
+      x: x as Tensor | Promise<Tensor>,
+      steps: isSingle ? undefined : given.shape[0],
+      isSequence,
+    }
+  }
+
+  /** Inputs of a model of several: sequences have as many steps, and a vector is the same at each. */
+  #checkTogether(action: string, given: readonly Given[]): void {
+    const [steps] = given.flatMap((each) => each.steps ?? [])
+    const wrong =
+      given.length === 1 ? undefined : given.find((each) => each.steps !== (each.isSequence ? steps : undefined))
+    if (wrong === undefined) return
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot ${action} as all sequences must be one step, or as many steps, and a vector [B,…]: current shapes are ${given.map(({ shape }) => `[${shape}]`).join(', ')}`,
+      { name: wrong.name, actual: wrong.shape },
+    )
+  }
+
+  async #step(xs: readonly Tensor[], given: readonly Given[]): Promise<Tensor<FloatArray>[]> {
+    const [steps] = given.flatMap((each) => each.steps ?? [])
     // A model without a time axis takes [B,I] and gives [B,O] itself.
-    const isLifted = isSingle && this.#model.input.isSequence
-    const x = isLifted ? { data: input.data, shape: [1, ...input.shape] } : input
-    const y = await this.#stream.step(x)
-    const { data, shape } = isBackendTensor(y) ? await y.read() : y
-    const own = { data: data.slice() as FloatArray, shape: isLifted ? shape.slice(1) : shape }
-    if (isBackendTensor(y)) y.dispose()
-    return own
+    const isLifted = steps === undefined && given.some(({ isSequence }) => isSequence)
+    const inputs = xs.map((x, k) => (given[k].steps === steps && !isLifted ? x : repeated(x, steps ?? 1)))
+    const outputs = await this.#stream.step(inputs)
+    const read: Tensor<FloatArray>[] = []
+    for (const y of outputs) {
+      const { data, shape } = isBackendTensor(y) ? await y.read() : y
+      read.push({ data: data.slice() as FloatArray, shape: isLifted ? shape.slice(1) : shape })
+    }
+    for (const y of new Set(outputs)) if (isBackendTensor(y)) y.dispose()
+    return read
   }
 
   #checkIdle(action: string): void {
@@ -126,4 +183,12 @@ export class ModelStream {
   #checkAlive(action: string): void {
     if (this.#isDisposed) throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
   }
+}
+
+/** A step as several. */
+function repeated({ data, shape }: Tensor, steps: number): Tensor {
+  if (steps === 1) return { data, shape: [1, ...shape] }
+  const all = new (data.constructor as Float32ArrayConstructor)(steps * data.length)
+  for (let step = 0; step < steps; step++) all.set(data as Float32Array, step * data.length)
+  return { data: all, shape: [steps, ...shape] }
 }

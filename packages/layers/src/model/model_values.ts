@@ -27,7 +27,12 @@ let count = 0
 /** An input, a layer or a merge. */
 type Source =
   | { readonly name: string; readonly signal: Signal }
-  | { readonly definition: LayerDefinition; readonly from: ModelValue; readonly states: readonly ModelValue[] }
+  | {
+      readonly definition: LayerDefinition
+      readonly from: ModelValue
+      readonly states: readonly ModelValue[]
+      readonly others: readonly ModelValue[]
+    }
   | { readonly merge: MergeName; readonly name: string | undefined; readonly from: readonly ModelValue[] }
 
 /**
@@ -124,6 +129,8 @@ const VALUE = kind('a value of a model', ModelValue.isValue)
 const APPLY_OPTIONS = {
   /** First states of a recurrent layer, such as {@link ModelValue.states} of another one. Default: zeros. */
   states: optional(listOf(VALUE)),
+  /** Values that the layer takes beside its input: of attention the sequence that it reads, and the keys by which it does. Default: none. */
+  others: optional(listOf(VALUE)),
 }
 
 /** Options of {@link apply}. */
@@ -154,7 +161,7 @@ export function apply(layer: LayerDefinition, value: ModelValue, options: ApplyO
   checkIsLayer(action, layer)
   checkArguments(action, { value }, { value: VALUE })
   checkOptions(action, options, APPLY_OPTIONS)
-  return new ModelValue({ definition: layer, from: value, states: options.states ?? [] })
+  return new ModelValue({ definition: layer, from: value, states: options.states ?? [], others: options.others ?? [] })
 }
 
 const MERGE_OPTIONS = {
@@ -239,8 +246,9 @@ export function planOfValues(
   const numbers = new Map(layers.map((layer, k) => [layer, k]))
   const nodes = computed.map((source): PlanNode => {
     if ('merge' in source) return { ...source, from: source.from.map(refOf) }
-    const { definition, from, states } = source as Extract<Source, { definition: LayerDefinition }>
-    return { layer: numbers.get(definition) as number, from: refOf(from), states: states.map(refOf) }
+    const { definition, from, states, others } = source as Extract<Source, { definition: LayerDefinition }>
+    const layer = numbers.get(definition) as number
+    return { layer, from: refOf(from), states: states.map(refOf), others: others.map(refOf) }
   })
   return { inputs: sources, layers, nodes, outputs: named.map(([name, value]) => ({ name, value: refOf(value) })) }
 }
@@ -254,7 +262,7 @@ function reachable(values: readonly ModelValue[]): Source[] {
     if (found.has(source)) continue
     found.add(source)
     if ('from' in source) open.push(...[source.from].flat())
-    if ('states' in source) open.push(...source.states)
+    if ('states' in source) open.push(...source.states, ...source.others)
   }
   return [...found].sort((a, b) => (ORDER.get(a) as number) - (ORDER.get(b) as number))
 }

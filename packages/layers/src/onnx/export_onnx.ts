@@ -42,28 +42,29 @@ export async function encodeOnnx({ executor, graph: model }: WholeModel): Promis
       values.push(
         layer === undefined
           ? [ONNX_MERGES[merge as MergeName](graph, operands)]
-          : await nodesOf(layer, operands[0], states.map(nameOf), own.readsStates[at]),
+          : await nodesOf(layer, operands, states.map(nameOf), own.readsStates[at]),
       )
     }
     return own.outputs.map(({ value }) => nameOf(value))
   }
   const nodesOf = async (
     layer: Layer,
-    x: string,
+    operands: readonly string[],
     states: readonly string[],
     readsStates: boolean,
   ): Promise<readonly string[]> => {
     const { name, kind, definition } = layer
+    const [x] = operands as [string]
     graph.enter(name)
     if (isRecurrent(layer)) {
       const [y, ...ends] = await onnxNetwork(graph, layer, x, networkOrder(definition, states), readsStates)
       return [y, ...networkOrder(definition, ends)]
     }
-    if (layer instanceof TimeDistributedLayer) return nodesOf(layer.inner, x, states, readsStates)
+    if (layer instanceof TimeDistributedLayer) return nodesOf(layer.inner, operands, states, readsStates)
     if (layer instanceof BranchLayer) return written(layer.graph, [x])
     if (definition.config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: `${kind} with maskZero` })
     const own = LAYER_TABLE.get(kind)?.onnx
-    const y = await (own?.(graph, layer, x) ?? tracedNodes(graph, executor, layer, x))
+    const y = await (own?.(graph, layer, x) ?? tracedNodes(graph, executor, layer, operands))
     if (y === undefined || readsStates || states.length > 0) throw noExport('ONNX', layer)
     return [y]
   }

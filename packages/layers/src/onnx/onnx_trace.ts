@@ -5,6 +5,7 @@ import { CHECKED_ROWS, handleOf, ofDtype, Philox, Recording, Value } from '@cudn
 import { forwardedOf, type LayerInput } from '../forwarded.js'
 import type { Layer, Pass } from '../layer.js'
 import type { OnnxGraph } from './onnx_graph.js'
+import type { Signal } from '../signal.js'
 import { ONNX_OPERATIONS, type TracedSize } from './onnx_operations.js'
 
 /** Sizes of two batches: numbers that differ between their passes depend on the batch. */
@@ -23,7 +24,8 @@ interface Call {
 
 /** The calls of a layer's forward on a tape. */
 interface Trace {
-  readonly input: LayerInput
+  /** The input, and values beside it. */
+  readonly inputs: readonly LayerInput[]
   readonly calls: readonly Call[]
   readonly output: BackendTensor
   /** Values that the forward made of arrays. */
@@ -36,18 +38,19 @@ type Method = (...given: readonly unknown[]) => unknown
  * The nodes of a layer, from the operations that its forward calls: the forward of two batches is recorded, and numbers that both
  * have belong to the layer.
  *
+ * @param operands the values that it takes
  * @returns the value of its output; undefined if the forward depends on a batch in another way than ONNX can state
  */
 export async function tracedNodes(
   graph: OnnxGraph,
   backend: Backend,
   layer: Layer,
-  x: string,
+  operands: readonly string[],
 ): Promise<string | undefined> {
   const recordings = BATCHES.map(() => new Recording(backend, [], false))
   try {
     const traces = await bothTraces(layer, recordings)
-    return traces && (await nodesOf(graph, layer, x, traces))
+    return traces && (await nodesOf(graph, layer, operands, traces))
   } finally {
     for (const recording of recordings) await recording.end()
   }
@@ -57,7 +60,7 @@ async function bothTraces(layer: Layer, recordings: readonly Recording[]): Promi
   const tracedAll = async (steps?: number) => {
     const traces: Trace[] = []
     for (const [k, { time, batch }] of BATCHES.entries()) {
-      traces.push(await traceOf(layer, recordings[k], steps ?? time, batch))
+      traces.push(await traceOf(layer, recordings[k], steps === undefined ? [time, time + 4] : [steps, steps], batch))
     }
     return traces
   }
@@ -71,7 +74,12 @@ async function bothTraces(layer: Layer, recordings: readonly Recording[]): Promi
   }
 }
 
-async function traceOf(layer: Layer, recording: Recording, time: number, batch: number): Promise<Trace> {
+async function traceOf(
+  layer: Layer,
+  recording: Recording,
+  times: readonly [number, number],
+  batch: number,
+): Promise<Trace> {
   const calls: Call[] = []
   const constants = new Set<BackendTensor>()
   const t = handleOf(recording)
@@ -102,14 +110,19 @@ async function traceOf(layer: Layer, recording: Recording, time: number, batch: 
     const columns = (t.value(given as LayerInput).shape.at(-1) ?? 0) / (parts as number)
     return Array.from({ length: parts as number }, (_, k) => t.columns(given as Value, k * columns, columns))
   })
-  const input = inputOf(layer, recording, time, batch)
-  const x = isBackendTensor(input) ? recording.newValue(input, false, t.made) : input
-  const { output } = forwardedOf(t, await layer.forward(t, x, PASS))
-  return { input: x, calls, output: output.tensor, constants }
+  // Sequences beside the input have other numbers of steps.
+  const inputs = [layer.input, ...layer.others].map((signal, k): LayerInput => {
+    const input = inputOf(signal, recording, times[Math.min(k, 1)], batch)
+    return isBackendTensor(input) ? recording.newValue(input, false, t.made) : input
+  })
+  const [x, ...others] = inputs as [LayerInput, ...LayerInput[]]
+  const pass = { ...PASS, others: others.map((each) => ({ x: each, lengths: null })) }
+  const { output } = forwardedOf(t, await layer.forward(t, x, pass))
+  return { inputs, calls, output: output.tensor, constants }
 }
 
 /** Numbers of another batch are others, so that a forward that reads them is noticed. */
-function inputOf({ input: { isSequence, features } }: Layer, { backend }: Recording, time: number, batch: number) {
+function inputOf({ isSequence, features }: Signal, { backend }: Recording, time: number, batch: number) {
   const shape = [...(isSequence ? [time] : []), batch, ...(features === null ? [] : [features])]
   if (features === null) return { data: new Int32Array(elementCount(shape)), shape }
   const data = new Float64Array(elementCount(shape))
@@ -120,11 +133,11 @@ function inputOf({ input: { isSequence, features } }: Layer, { backend }: Record
 async function nodesOf(
   graph: OnnxGraph,
   layer: Layer,
-  x: string,
+  operands: readonly string[],
   [first, second]: readonly Trace[],
 ): Promise<string | undefined> {
   if (first.calls.length !== second.calls.length) return undefined
-  const names = new Map<unknown, string>([[keyOf(first.input), x]])
+  const names = new Map<unknown, string>(first.inputs.map((input, k) => [keyOf(input), operands[k]]))
   const variables = new Set<unknown>(layer.variables.map(({ value }) => value))
   /** The value of an operand; undefined if it depends on the batch. */
   const nameOf = async (a: unknown, b: unknown): Promise<string | undefined> => {
@@ -137,7 +150,7 @@ async function nodesOf(
     if (!tensors) return undefined
     const [own, same] = tensors as [Tensor, Tensor]
     const isSame = String(own.shape) === String(same.shape) && isEqual(own, same)
-    const name = isSame ? constantOf(graph, own) : hiddenLater(graph, x, own)
+    const name = isSame ? constantOf(graph, own) : hiddenLater(graph, operands[0], own)
     if (name !== undefined && isSame) names.set(key, name)
     return name
   }

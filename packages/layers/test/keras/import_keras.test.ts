@@ -58,6 +58,9 @@ async function refusalOf(layers: unknown, variables: Variables = {}, more: Json 
   return error as Error
 }
 
+/** No text can be made of it. */
+const NO_TEXT = { toString: 1, valueOf: 1 }
+
 const close = (values: ArrayLike<number>) => Array.from(values, (value) => expect.closeTo(value, 9))
 
 describe('importKeras computes in closed form', () => {
@@ -407,7 +410,12 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
 
   test.each<[string, string, Json, Variables]>([
     ['a class that is not here', 'l (ConvLSTM1D)', layer('ConvLSTM1D', { name: 'l' }), {}],
-    ['a model within', 'inner (Sequential)', layer('Sequential', { name: 'inner', layers: [] }), {}],
+    [
+      'a layer of a model within',
+      'inner/l (ConvLSTM1D)',
+      layer('Sequential', { name: 'inner', layers: [layer('ConvLSTM1D', { name: 'l' })] }),
+      {},
+    ],
     ['no units', 'top (Dense)', dense({ units: 0 }), kernel],
     ['units that are not a number', 'top (Dense)', dense({ units: '1' }), kernel],
     ['another activation', 'top (Dense)', dense({ activation: 'mine' }), kernel],
@@ -478,13 +486,46 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
       layer('LayerNormalization', { name: 'n', axis: -1, rms_scaling: true }),
       norm,
     ],
-    ['kept dimensions', 'g (GlobalMaxPooling1D)', layer('GlobalMaxPooling1D', { name: 'g', keepdims: true }), {}],
+    [
+      'dimensions that are kept by a text',
+      'g (GlobalMaxPooling1D)',
+      layer('GlobalMaxPooling1D', { name: 'g', keepdims: 'yes' }),
+      {},
+    ],
     [
       'channels first of a pool',
       'g (GlobalAveragePooling1D)',
       layer('GlobalAveragePooling1D', { name: 'g', data_format: 'channels_first' }),
       {},
     ],
+    ['an operation without operands', 'g (GetItem)', layer('GetItem', { name: 'g' }), {}],
+    ['operands that are none', 'a (Add)', layer('Add', { name: 'a', operands: 3 }), {}],
+    [
+      'a model of an object as name',
+      'Sequential/l (ConvLSTM1D)',
+      layer('Sequential', { name: NO_TEXT, layers: [layer('ConvLSTM1D', { name: 'l' })] }),
+      {},
+    ],
+    [
+      'cells that are none',
+      'r/cell (RNN)',
+      layer('RNN', { name: 'r', cell: layer('StackedRNNCells', { cells: [3] }) }),
+      {},
+    ],
+    [
+      'cells of an object as class',
+      'r/cell (RNN)',
+      layer('RNN', { name: 'r', cell: layer('StackedRNNCells', { cells: [{ class_name: NO_TEXT }] }) }),
+      {},
+    ],
+    [
+      'means of other columns',
+      'n (Normalization)',
+      layer('Normalization', { name: 'n', axis: [-1], mean: [1], variance: [1] }),
+      {},
+    ],
+    ['a maximum with a number', 'm (Max)', layer('Max', { name: 'm', axis: 1, initial: 0 }), {}],
+    ['a product of one value', 'd (Dot)', layer('Dot', { name: 'd', axes: 1 }), {}],
     ['a wrapper of nothing', 't (TimeDistributed)', layer('TimeDistributed', { name: 't' }), {}],
     [
       'a recurrent layer at each step',
@@ -583,10 +624,10 @@ describe('the names of imported layers', () => {
       expect(model.variables.map(({ name }) => name)).toEqual([
         'mine.1/kernel',
         'mine.1/bias',
+        'a.b/kernel',
+        'a.b/bias',
         'dense/kernel',
         'dense/bias',
-        'dense_1/kernel',
-        'dense_1/bias',
         'each_dense/kernel',
         'each_dense/bias',
       ])

@@ -63,4 +63,30 @@ describe('graphOf', () => {
     graph['j'] = ['a29', 'b29']
     expect(read(modelOf(graph, 'j')).calls).toHaveLength(62)
   })
+
+  it('calls the layers of a model within it, with the names of both', () => {
+    const inner = { ...modelOf({ x: [], a: ['x'], j: ['a', 'x'] }, 'j'), name: 'b' }
+    const { config } = modelOf({ x: [], b: ['x'], c: ['b'] }, 'c')
+    const layers = config.layers.map((each) => {
+      return each.name === 'b' ? { ...each, ...inner, config: { ...inner.config, name: 'b' } } : each
+    })
+    expect(text({ class_name: 'Functional', config: { ...config, layers } })).toBe('x() b/a(0) b/j(1,0) c(2)')
+  })
+
+  it.each([70, 20])('refuses models that are %d deep and call each other', (depth) => {
+    let inner: object = { class_name: 'Sequential', config: { name: 'm', layers: [] } }
+    const ref = (name: string, call: number) => ({
+      class_name: '__keras_tensor__',
+      config: { keras_history: [name, call, 0] },
+    })
+    for (let k = 0; k < depth; k++) {
+      const calls = [ref('x', 0), ref('m', 0)].map((source) => ({ args: [source], kwargs: {} }))
+      const layers = [
+        { class_name: 'InputLayer', name: 'x', config: { name: 'x' }, inbound_nodes: [] },
+        { ...inner, name: 'm', inbound_nodes: calls },
+      ]
+      inner = { class_name: 'Functional', config: { name: 'm', layers, output_layers: [['m', 1, 0]] } }
+    }
+    expect(() => read(inner)).toThrow(coded('ERR_NOT_A_MODEL'))
+  })
 })

@@ -1,0 +1,91 @@
+import type { Json } from '@cudnn-rnn/canonical/rules'
+import { labelOf, notAModel, unknownLayer } from './keras_options.js'
+
+/** A layer of a file. */
+export interface FileLayer {
+  readonly className: string
+  readonly config: Json
+  /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
+  readonly place: string
+  /** Of a `TimeDistributed` the place of its layer. Default: `layer` below its own. */
+  readonly innerPlace?: string
+  /** The calls that compute it: it is a model, or several layers. */
+  readonly model?: FileGraph
+}
+
+/** A tensor of a graph: of the call of that number, the first or a later one that it gives. */
+export type FileValue = readonly [call: number, tensor: number]
+
+/** A layer that is applied. */
+export interface FileCall {
+  /** The same object in all calls of a layer. */
+  readonly layer: FileLayer
+  readonly from: readonly FileValue[]
+  /** Initial states of a recurrent layer. */
+  readonly states: readonly FileValue[]
+  /** The mask that it takes, where the file has it: the steps of a tensor that are not `value`. */
+  readonly mask?: { readonly of: FileValue; readonly value: unknown } | undefined
+}
+
+/** A model: calls in an order in which each takes tensors of earlier ones. An input is a call of an InputLayer. */
+export interface FileGraph {
+  readonly calls: readonly FileCall[]
+  readonly inputs: readonly { readonly name: string; readonly call: number }[]
+  readonly outputs: readonly { readonly name: string; readonly value: FileValue }[]
+}
+
+/** More calls than models have: models that each call another one twice are a trap. */
+const MOST = 1e5
+
+/** The number of a tensor in the flat graph, given its number in a call. */
+type Place = (tensor: number) => FileValue
+
+/**
+ * A graph in which each call of a model is the calls of its layers. Throws RangeError `ERR_UNKNOWN_LAYER` for a call that the model
+ * does not take, `ERR_NOT_A_MODEL`.
+ */
+export function flatGraph(path: string, graph: FileGraph): FileGraph {
+  const flat: FileCall[] = []
+  let count = 0
+  /**
+   * @param places of the calls: at first of its inputs, if another graph calls it
+   * @param given the mask of these
+   */
+  const append = ({ calls }: FileGraph, places: Place[], given?: FileCall['mask']) => {
+    const placeOf = ([call, tensor]: FileValue) => places[call](tensor)
+    const isGiven = calls.map((_, at) => places[at] !== undefined)
+    for (const [at, { layer, from, states, mask: own }] of calls.entries()) {
+      if (isGiven[at]) continue
+      if (++count > MOST) throw notAModel(path, `its layers must not be called more than ${MOST} times`)
+      const compared = own && { ...own, of: placeOf(own.of) }
+      const mask = compared ?? (from.some(([source]) => isGiven[source]) ? given : undefined)
+      const call = { layer, from: from.map(placeOf), states: states.map(placeOf), mask }
+      const { model } = layer
+      if (model === undefined) {
+        const place = flat.push(call) - 1
+        places[at] = (tensor) => [place, tensor]
+        continue
+      }
+      if (states.length > 0 || from.length !== model.inputs.length)
+        throw unknownLayer(
+          labelOf(layer),
+          `it must take ${model.inputs.length} tensors: current number is ${from.length}`,
+        )
+      const inner: Place[] = []
+      for (const [k, { call: input }] of model.inputs.entries()) inner[input] = () => call.from[k]
+      append(model, inner, mask)
+      const ends = model.outputs.map(({ value: [source, tensor] }) => inner[source](tensor))
+      places[at] = (tensor) => {
+        if (ends[tensor] !== undefined) return ends[tensor]
+        throw unknownLayer(labelOf(layer), `it must give tensor ${tensor}`)
+      }
+    }
+  }
+  const places: Place[] = []
+  append(graph, places)
+  return {
+    calls: flat,
+    inputs: graph.inputs.map(({ name, call }) => ({ name, call: places[call](0)[0] })),
+    outputs: graph.outputs.map(({ name, value: [call, tensor] }) => ({ name, value: places[call](tensor) })),
+  }
+}

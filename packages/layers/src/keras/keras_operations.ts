@@ -1,0 +1,136 @@
+import type { ActivationName } from '@cudnn-rnn/ops/executor'
+import { activation } from '../kinds/activation.js'
+import { rearrange } from '../kinds/rearrange.js'
+import { repeatVector } from '../kinds/repeat_vector.js'
+import { lastStep, meanOverTime } from '../kinds/sequence_pooling.js'
+import { type StepFunction, stepFunction } from '../kinds/step_function.js'
+import { spreadSteps } from '../kinds/step_windows.js'
+import type { LayerDefinition } from '../layer.js'
+import { columnsOf, ignoring, type KerasClass, type LayerAt, only, stepsOf } from './keras_row.js'
+
+/** An operation of Keras 3 in a functional model, which drops masks. `operands` of its call are null for a tensor. */
+const operation = (row: KerasClass): KerasClass => ({ isRead: true, ...row })
+
+/** Operations of a tensor and a number: of the number, and of whether it comes first. */
+const LINES: Readonly<Record<string, (value: number, isFirst: boolean) => readonly [slope: number, offset: number]>> = {
+  Add: (value) => [1, value],
+  Subtract: (value, isFirst) => (isFirst ? [-1, value] : [1, -value]),
+  Multiply: (value) => [value, 0],
+  TrueDivide: (value) => [1 / value, 0],
+}
+
+const line = (name: string): KerasClass =>
+  operation({
+    pictures: true,
+    options: ignoring('operands'),
+    plan: ({ options, input, others, name: own }) => {
+      const operands = [options.value('operands')].flat()
+      const value = operands.find((each) => each !== null)
+      const isFirst = operands[0] !== null
+      if (others.length > 0 || operands.length !== 2 || typeof value !== 'number' || (isFirst && name === 'TrueDivide'))
+        throw options.refused('it must take two tensors, or a tensor and a number')
+      if (input.features === null) columnsOf(options, input)
+      const [slope, offset] = LINES[name](value, isFirst)
+      return { layers: [stepFunction({ function: 'line', slope, offset, ...own })] }
+    },
+  })
+
+const stepwise = (make: (name: LayerAt['name']) => LayerDefinition): KerasClass =>
+  operation({
+    pictures: true,
+    plan: ({ options, input, name }) => {
+      if (input.features === null) columnsOf(options, input)
+      return { layers: [make(name)] }
+    },
+  })
+const activated = (function_: ActivationName) => stepwise((name) => activation(function_, name))
+const computed = (function_: StepFunction, own = {}) =>
+  stepwise((name) => stepFunction({ function: function_, ...own, ...name }))
+
+/** Operations of each number. */
+export const STEPWISE_OPERATIONS: Readonly<Record<string, KerasClass>> = {
+  ...Object.fromEntries(Object.keys(LINES).map((name) => [name, line(name)])),
+  ...{
+    Relu: activated('relu'),
+    Sigmoid: activated('sigmoid'),
+    Tanh: activated('tanh'),
+    Softplus: activated('softplus'),
+  },
+  ...{ Silu: computed('silu'), Exp: computed('exponential'), Relu6: computed('relu', { maximum: 6 }) },
+  ...{ Absolute: computed('relu', { slope: -1 }), Negative: computed('line', { slope: -1 }) },
+}
+
+/** Layers behind a pooling that keep the axis of time. */
+export function kept(at: LayerAt, layers: readonly LayerDefinition[]): LayerDefinition[] {
+  return at.options.flag('keepdims', false) ? [...layers, repeatVector({ steps: 1 })] : [...layers]
+}
+
+const OVER_TIME = { axis: only(1, [1]), initial: only(), ...ignoring('keepdims') }
+
+/** A reduction over the steps. */
+export const overTime = (pool: (name: LayerAt['name']) => LayerDefinition, isSum = false): KerasClass =>
+  operation({
+    options: OVER_TIME,
+    plan: (at) => {
+      const { options, input, name } = at
+      columnsOf(options, input)
+      if (!input.isSequence || options.value('axis') == null) throw options.wrong('axis', '1, of a sequence')
+      const total = isSum ? [stepFunction({ function: 'line', slope: stepsOf(options, input) })] : []
+      return { layers: kept(at, [pool(name), ...total]) }
+    },
+  })
+
+export const SUM = overTime(meanOverTime, true)
+
+/** Steps of a sequence: one of them, or those between two. */
+export const GET_ITEM = operation({
+  options: ignoring('operands'),
+  plan: ({ options, input, name }) => {
+    columnsOf(options, input)
+    const [, key] = [options.value('operands')].flat()
+    const [rows, taken, ...columns] = ([key].flat() as readonly unknown[]).map(boundsOf)
+    const isAll = (bounds: unknown) => String(bounds) === String(ALL)
+    if (!input.isSequence || taken === undefined || ![rows, ...columns].every(isAll))
+      throw options.refused('it must take steps of a sequence: [:, step] or [:, first:last]')
+    if (typeof taken === 'number') {
+      if (taken === -1) return { layers: [lastStep({ of: 'sequence', ...name })] }
+      const step = taken < 0 ? taken + stepsOf(options, input) : taken
+      const croppedAfter = stepsOf(options, input) - 1 - step
+      if (step < 0 || croppedAfter < 0) throw options.refused('the step must be one of its input')
+      return { layers: [spreadSteps({ croppedAfter, ...name }), lastStep({ of: 'sequence' })] }
+    }
+    const [first, last] = taken
+    const croppedBefore = first < 0 ? Math.max(0, stepsOf(options, input) + first) : first
+    const end = last === null || last < 0 ? 0 : Math.max(0, stepsOf(options, input) - last)
+    const croppedAfter = last !== null && last < 0 ? -last : end
+    if (input.time !== undefined && croppedBefore + croppedAfter >= input.time)
+      throw options.refused('the steps must be some of its input')
+    return { layers: [spreadSteps({ croppedBefore, croppedAfter, ...name })] }
+  },
+})
+
+const ALL = [0, null] as const
+
+/** An index, or the first step of a slice and the one behind it; undefined for others. */
+function boundsOf(key: unknown): number | readonly [first: number, last: number | null] | undefined {
+  if (Number.isSafeInteger(key)) return key as number
+  const { class_name: kind, config } = (key ?? {}) as Readonly<Record<string, unknown>>
+  const { start, stop, step } = (config ?? {}) as Readonly<Record<string, unknown>>
+  const isBound = (bound: unknown) => bound == null || Number.isSafeInteger(bound)
+  if (kind !== '__slice__' || !isBound(start) || !isBound(stop) || (step ?? 1) !== 1) return undefined
+  return [(start ?? 0) as number, (stop ?? null) as number | null]
+}
+
+/** A vector as a sequence of its numbers, or of one step. */
+export const EXPAND_DIMS = operation({
+  options: ignoring('axis'),
+  plan: ({ options, input, name }) => {
+    const features = columnsOf(options, input)
+    const axis = [options.value('axis')].flat()[0]
+    if (input.isSequence || (axis !== -1 && axis !== 1 && axis !== 2))
+      throw options.wrong('axis', '-1 or 1, of vectors')
+    const layers =
+      axis === 1 ? [repeatVector({ steps: 1, ...name })] : [rearrange({ from: [features], to: [features, 1], ...name })]
+    return { layers }
+  },
+})
