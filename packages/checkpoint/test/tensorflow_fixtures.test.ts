@@ -13,7 +13,7 @@ import {
   readCheckpointState,
   writeCheckpoint,
 } from '../src/index.js'
-import type { TensorData } from '../src/tensor.js'
+import type { TensorData } from '../src/bundle/tensor.js'
 import { temporaryDirectory } from './temporary_directory.js'
 
 // Written by real TensorFlow: fixtures/checkpoints/make.py.
