@@ -45,10 +45,10 @@ function assertionsIn(file) {
   return count
 }
 
-/** Names that the index of a package exports: values, and types as well. */
-function exportedNames(folder) {
+/** Names that the index of a published package exports: values, and types as well. */
+function exportedNames(folder, { private: isPrivate }) {
   const file = join(folder, 'src/index.ts')
-  if (!existsSync(file)) return {}
+  if (isPrivate || !existsSync(file)) return {}
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
   const counts = { values: 0, types: 0 }
   for (const statement of source.statements) {
@@ -64,7 +64,7 @@ let assertions = 0
 const products = []
 let tests = 0
 let namesakes = 0
-for (const { packageName, folder } of packages) {
+for (const { packageName, folder, manifest } of packages) {
   const own = filesBelow(root, join(folder, 'src'), SOURCES)
   const ownTests = [...filesBelow(root, join(folder, 'test'), TESTS), ...filesBelow(root, join(folder, 'fuzz'), TESTS)]
   const lines = sum(linesOf(ownTests).map(({ length }) => length))
@@ -84,7 +84,7 @@ for (const { packageName, folder } of packages) {
   namesakes += own.filter((file) => names.has(file.replace(/.*[\\/]/, '').replace(/\.ts$/, ''))).length
   rows[packageName] = {
     ...{ ...measures, 'x!': ownAssertions, tests: (lines / measures.lines).toFixed(2) },
-    ...exportedNames(folder),
+    ...exportedNames(folder, manifest),
   }
   products.push(...own)
 }

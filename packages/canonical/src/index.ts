@@ -18,12 +18,7 @@
 
 export { type AbortSignalLike, type CodedError, describeValue, hasErrorCode } from '@cudnn-rnn/canonical/rules'
 export { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from './cell_activation.js'
-export {
-  CELL_MODES,
-  type CellMode,
-  type GateName,
-  gatesOf,
-} from './cell_mode.js'
+export { CELL_MODES, type CellMode, gatesOf } from './cell_mode.js'
 export {
   hiddenColumns,
   layerInputSize,
@@ -39,26 +34,15 @@ export {
   type PlacedRegion,
 } from './flat_layout.js'
 export { canonicalToFlax, flaxToCanonical } from './frameworks/flax_layout.js'
-export type { FrameworkLayout, Placement, TensorGroup } from './frameworks/framework_layout.js'
+export type { FrameworkLayout, Placement } from './frameworks/framework_layout.js'
 export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './frameworks/framework_tensors.js'
 export { type Framework, GATE_ORDERS, gatePosition } from './frameworks/gate_order.js'
 export { Inspectable, type Summary } from './inspectable.js'
-export {
-  canonicalToKeras,
-  type KerasConversionOptions,
-  type KerasOptions,
-  type KerasVariant,
-  kerasToCanonical,
-} from './frameworks/keras_layout.js'
+export { canonicalToKeras, type KerasVariant, kerasToCanonical } from './frameworks/keras_layout.js'
 export { layoutKey } from './layout_key.js'
 export { canonicalToOnnx, ONNX_PEEPHOLES, onnxToCanonical } from './frameworks/onnx_layout.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
-export {
-  type ParamRegion,
-  type ParamRegions,
-  paramRegions,
-  type RegionSide,
-} from './param_regions.js'
+export { type ParamRegion, type ParamRegions, paramRegions } from './param_regions.js'
 export { canonicalToPytorch, pytorchToCanonical } from './frameworks/pytorch_layout.js'
 export {
   BIAS_MODES,

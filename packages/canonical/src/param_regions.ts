@@ -4,7 +4,7 @@ import { hiddenColumns, layerInputSize, numDirections, numPseudoLayers } from '.
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 
 /** `projection` exists for LSTM weights with numProj only. */
-export type RegionSide = 'input' | 'recurrent' | 'projection'
+type RegionSide = 'input' | 'recurrent' | 'projection'
 
 /** One canonical tensor: a gate's matrix or bias, or the projection matrix. */
 export interface ParamRegion {

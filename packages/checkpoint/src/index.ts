@@ -24,13 +24,13 @@ export { type ByteInput, type ResponseLike, responseSource } from './store/byte_
 export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'
 export type { CheckpointReader } from './bundle/checkpoint_reader.js'
 export { openFileSource } from './store/file_source.js'
-export { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
-export { type OpenCheckpointFileOptions, openCheckpoint } from './open_checkpoint_file.js'
+export { openCheckpointFrom } from './open_checkpoint.js'
+export { openCheckpoint } from './open_checkpoint_file.js'
 
 // Writing
 
 export type { NamedTensor } from './bundle/bundle_encoder.js'
-export { type WriteCheckpointOptions, writeCheckpoint } from './save/bundle_writer.js'
+export { writeCheckpoint } from './save/bundle_writer.js'
 
 // Folders outside the system's files, such as a browser's
 
@@ -41,9 +41,7 @@ export { MemoryStore } from './store/memory_store.js'
 // The state of a directory
 
 export { latestCheckpoint, resolvePath, writeCheckpointState } from './save/checkpoint_directory.js'
-export type { CheckpointState } from './save/checkpoint_state.js'
-export { FileLock, type FileLockOptions } from './store/file_lock.js'
-export type { Retention } from './save/rotation.js'
+export { FileLock } from './store/file_lock.js'
 export { recoverSaves } from './save/save_recovery.js'
 export { readCheckpointState } from './save/state_file.js'
 
@@ -51,4 +49,4 @@ export { readCheckpointState } from './save/state_file.js'
 
 export { type CheckpointDType, dtypeOfArray, type NumericArray } from './bundle/dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
-export type { CheckpointTensor, TensorData, WritableTensor } from './bundle/tensor.js'
+export type { CheckpointTensor } from './bundle/tensor.js'

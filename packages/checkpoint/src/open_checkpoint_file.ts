@@ -11,7 +11,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link openCheckpoint}. */
-export interface OpenCheckpointFileOptions extends OpenCheckpointOptions, OptionsOf<typeof OPTIONS> {}
+interface OpenCheckpointFileOptions extends OpenCheckpointOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Opens a checkpoint on disk, V2 or V1, or of a store; reading it touches only the index until a tensor is read.

@@ -11,9 +11,9 @@ import {
   type NamedTensor,
   openCheckpoint,
   readCheckpointState,
-  type TensorData,
   writeCheckpoint,
 } from '../src/index.js'
+import type { TensorData } from '../src/bundle/tensor.js'
 import { temporaryDirectory } from './temporary_directory.js'
 
 // Written by real TensorFlow: fixtures/checkpoints/make.py.

@@ -18,12 +18,9 @@
  */
 export type { CudnnBackend } from './cudnn_backend.js'
 export type { CudnnTensor } from './device/cudnn_tensor.js'
-export type { Float16Tensor, Float16Values } from './device/float16_values.js'
 export type { Precision } from './device/precision.js'
 export { type CudnnReport, inspectCudnn } from './inspect_cudnn.js'
-export { type Nccl, type NcclCommunicator, type NcclOptions, openNccl } from './nccl/open_nccl.js'
+export { type Nccl, type NcclCommunicator, openNccl } from './nccl/open_nccl.js'
 export type { StreamCalls } from './nccl/stream_calls.js'
 export { type CudnnBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
-export type { Algorithm } from './sys/cudnn_enums.js'
 export { CudnnError, type CudnnErrorCode, isCudnnError } from './sys/cudnn_error.js'
-export type { SessionInfo } from './sys/native_addon.js'

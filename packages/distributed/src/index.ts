@@ -16,8 +16,8 @@
  * @packageDocumentation
  */
 
-export type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from '@cudnn-rnn/train'
+export type { Communicator } from '@cudnn-rnn/train'
 export { CommunicatorError, isCommunicatorError } from './communicator_error.js'
 export type { DistributedErrorCode } from './error_codes.js'
-export { detectLauncher, type Launcher } from './launcher.js'
-export { type CommunicatorOptions, openCommunicator } from './open_communicator.js'
+export { detectLauncher } from './launcher.js'
+export { openCommunicator } from './open_communicator.js'

@@ -2,7 +2,7 @@ import { checkArguments, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { CommunicatorError } from './communicator_error.js'
 
 /** The program that started this process together with others, as its environment variables say. */
-export interface Launcher {
+export type Launcher = {
   readonly name: string
   /** The engine whose library works under it. */
   readonly engine: 'mpi' | 'nccl'

@@ -33,7 +33,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link openCommunicator}. */
-export interface CommunicatorOptions extends OptionsOf<typeof OPTIONS> {}
+interface CommunicatorOptions extends OptionsOf<typeof OPTIONS> {}
 
 const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8

@@ -22,7 +22,7 @@ const SEQUENCE_OPTIONS = {
 }
 
 /** Options of `sequence`. */
-export interface SequenceOptions extends OptionsOf<typeof SEQUENCE_OPTIONS> {}
+interface SequenceOptions extends OptionsOf<typeof SEQUENCE_OPTIONS> {}
 
 /**
  * An ONNX model that runs on ONNX Runtime, with its states. Made by `openGraph`.

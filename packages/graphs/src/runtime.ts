@@ -12,7 +12,7 @@ import type { GraphValue } from './fold/fold_graph.js'
 import type { Size } from './fold/open_sizes.js'
 
 /** Elements of tensors of ONNX Runtime. */
-export type GraphData = NumericArray | Uint8ClampedArray | readonly string[]
+type GraphData = NumericArray | Uint8ClampedArray | readonly string[]
 
 /** A tensor of ONNX Runtime (`ort.Tensor`). */
 export interface GraphTensor {
@@ -23,7 +23,7 @@ export interface GraphTensor {
 }
 
 /** A value for an input of a graph: a tensor of ONNX Runtime, or one of this project, whose array has the type. */
-export type GraphFeed = GraphTensor | { readonly data: GraphData; readonly shape: readonly number[] }
+type GraphFeed = GraphTensor | { readonly data: GraphData; readonly shape: readonly number[] }
 
 /** Feeds by the names of inputs. */
 export type GraphFeeds = Readonly<Record<string, GraphFeed>>

@@ -1,6 +1,7 @@
 import { encodeOnnxModel, type NodeToWrite } from '@cudnn-rnn/interop'
 import { expect, it } from 'vitest'
-import { type GraphTensor, type OpenGraphOptions, openGraph } from '../src/index.js'
+import { type GraphTensor, openGraph } from '../src/index.js'
+import type { OpenGraphOptions } from '../src/open_graph.js'
 import { describeWithRuntime, ort } from './onnxruntime.js'
 
 const numbers = (tensor: GraphTensor | undefined) => Array.from(tensor?.data as Float32Array)

@@ -32,7 +32,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link exportWeights}. */
-export interface ExportOptions extends OptionsOf<typeof OPTIONS> {}
+interface ExportOptions extends OptionsOf<typeof OPTIONS> {}
 
 type Tensors = Record<string, Tensor<FloatArray>>
 

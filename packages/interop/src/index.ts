@@ -21,16 +21,9 @@
 
 // Reading
 
-export { type BlobLike, type ByteSource, blobSource, memorySource, type ResponseLike } from '@cudnn-rnn/checkpoint'
+export { blobSource, memorySource } from '@cudnn-rnn/checkpoint'
 export { type ImportedWeights, type ImportOptions, importWeights } from './import_weights.js'
-export {
-  CONVENTIONS,
-  type Convention,
-  type FixedInputs,
-  type ImportedCell,
-  type ImportedCellOptions,
-  type ImportedNetwork,
-} from './networks/interpretation.js'
+export { CONVENTIONS, type Convention, type ImportedCell, type ImportedNetwork } from './networks/interpretation.js'
 export { openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
 export type { StoredTensor } from './stored_tensor.js'
@@ -38,12 +31,7 @@ export { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat
 
 // Writing
 
-export {
-  EXPORT_FORMATS,
-  type ExportFormat,
-  type ExportOptions,
-  exportWeights,
-} from './export_weights.js'
+export { EXPORT_FORMATS, type ExportFormat, exportWeights } from './export_weights.js'
 export { encodeKerasArchive } from './files/keras_archive_writer.js'
 export { encodeOnnxModel, type GraphToWrite, type NodeToWrite } from './files/onnx_encoder.js'
 export type { NetworkToExport } from './network_to_export.js'
@@ -51,4 +39,4 @@ export type { NetworkToExport } from './network_to_export.js'
 // Errors
 
 export type { InteropErrorCode } from './error_codes.js'
-export { isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
+export { isWeightFileError, WeightFileError } from './errors.js'

@@ -1,7 +1,7 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { type GradientTape, Value } from '@cudnn-rnn/ops/executor'
 
-export interface LayerGradients {
+export type LayerGradients = {
   /** Undefined for class ids, which have none. */
   readonly input: BackendTensor | undefined
   /** In the order of the layer's variables. */

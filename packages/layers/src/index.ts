@@ -17,103 +17,51 @@
 // Whole models
 
 export { importKeras } from './keras/import_keras.js'
-export { type LoadModelOptions, loadModel } from './model/load_model.js'
-export type { NamedInputs } from './model/model_inputs.js'
-export {
-  type ApplyOptions,
-  apply,
-  type InputOptions,
-  input,
-  type MergeOptions,
-  merge,
-  type ModelValue,
-} from './model/model_values.js'
-export {
-  type FunctionalOptions,
-  functional,
-  type PredictedRows,
-  type LayersModel,
-  type SequentialOptions,
-  sequential,
-} from './model/layers_model.js'
+export { loadModel } from './model/load_model.js'
+export { apply, input, merge, type ModelValue } from './model/model_values.js'
+export { functional, type LayersModel, sequential } from './model/layers_model.js'
 export { type Signal, signalText } from './signal.js'
 
 // Data, training, use
 
-export type { LayerBatch, LayerData, LayerExample, NamedBatch, NamedExample } from './training/batches.js'
-export type { DecodeOptions } from './model/decode_labels.js'
-export type { EvaluateOptions, ModelMetrics } from './training/evaluate_model.js'
+export type { LayerBatch, LayerData, LayerExample } from './training/batches.js'
 export type { ModelFitOptions } from './training/fit_model.js'
-export {
-  type CtcLoss,
-  LOSSES,
-  type Loss,
-  type LossName,
-  type LossResult,
-  lossOf,
-  type RowLossName,
-} from './training/losses.js'
-export type { ModelStream, ModelStreamOptions } from './model/model_stream.js'
-export type { PredictOptions } from './model/predict_model.js'
-export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training/training_checkpoints.js'
+export { LOSSES, type Loss, lossOf } from './training/losses.js'
+export type { ModelStream } from './model/model_stream.js'
+export { TrainingCheckpoints } from './training/training_checkpoints.js'
 
 // Layers
 
-export { type ActivationLayerOptions, activation } from './kinds/activation.js'
+export { activation } from './kinds/activation.js'
 export { add } from './kinds/add.js'
 export { attention } from './kinds/attention.js'
-export { type AttentionPoolingOptions, attentionPooling } from './kinds/attention_pooling.js'
-export type { Branch } from './kinds/branch_layer.js'
-export { type RnnLayerOptions, rnn } from './kinds/cell_layer.js'
+export { attentionPooling } from './kinds/attention_pooling.js'
+export { rnn } from './kinds/cell_layer.js'
 export { concat } from './kinds/concat.js'
-export { type Conv1DOptions, type Conv2DOptions, conv1d, conv2d } from './kinds/convolution.js'
-export { type DenseOptions, dense } from './kinds/dense.js'
-export { type DropoutLayerOptions, dropout } from './kinds/dropout.js'
-export { type EmbeddingOptions, embedding } from './kinds/embedding.js'
-export { type LayerNormLayerOptions, layerNorm } from './kinds/layer_norm.js'
-export type { LayerOptions } from './layer_options.js'
-export { integer, type NumberLimits, number } from './layer_rules.js'
-export { type LayerKind, type LayerWeights, layerWeights } from './layer_weights.js'
-export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './kinds/max_pooling.js'
+export { conv1d, conv2d } from './kinds/convolution.js'
+export { dense } from './kinds/dense.js'
+export { dropout } from './kinds/dropout.js'
+export { embedding } from './kinds/embedding.js'
+export { layerNorm } from './kinds/layer_norm.js'
+export { integer, number } from './layer_rules.js'
+export { layerWeights } from './layer_weights.js'
+export { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
 export { multiHeadAttention } from './kinds/multi_head_attention.js'
 export { multiply } from './kinds/multiply.js'
 export { layer } from './own_layer.js'
-export type { FeatureSignal, LayerPlan } from './planned_layer.js'
-export {
-  type CudnnLSTMLayerOptions,
-  cudnnGRU,
-  cudnnLSTM,
-  cudnnRNNRelu,
-  cudnnRNNTanh,
-  RecurrentLayer,
-  type RecurrentLayerOptions,
-  type RecurrentModel,
-} from './kinds/recurrent.js'
+export type { LayerPlan } from './planned_layer.js'
+export { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './kinds/recurrent.js'
 export { reverse } from './kinds/reverse.js'
-export type { SaveModelOptions } from './model/save_model.js'
-export { type LastStepOptions, lastStep, maxOverTime, meanOverTime } from './kinds/sequence_pooling.js'
+export { lastStep, maxOverTime, meanOverTime } from './kinds/sequence_pooling.js'
 export { timeDistributed } from './kinds/time_distributed.js'
-export type { ModelForwarded } from './model/whole_model.js'
-export type { Padding } from './kinds/windows.js'
 
 // Composing by hand
 
 export { streamPoolOf } from '@cudnn-rnn/models'
 export { scope } from '@cudnn-rnn/ops/executor'
-export type { Forwarded, LayerGradients, LayerInput } from './forwarded.js'
-export {
-  type ConfigValue,
-  Layer,
-  type LayerCallOptions,
-  type LayerCallResult,
-  type LayerConfig,
-  type LayerDefinition,
-  type LayerInfo,
-  type LayerRecordOptions,
-  type LayerSizes,
-  type Pass,
-} from './layer.js'
-export { LayerBuild, type LayerInitializer, type LayerInitializerFunction, type VariableSpec } from './layer_build.js'
+export type { Forwarded, LayerInput } from './forwarded.js'
+export { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
+export { LayerBuild } from './layer_build.js'
 export type { LayerStream } from './layer_stream.js'
 export type { LayerTape } from './layer_tape.js'
 export { transpose } from './kinds/transpose.js'

@@ -88,7 +88,7 @@ export const CALL_OPTIONS = {
 export interface LayerCallOptions extends OptionsOf<typeof CALL_OPTIONS> {}
 
 /** Result of a pass; the tensors are the caller's. */
-export interface LayerCallResult {
+export type LayerCallResult = {
   readonly output: BackendTensor
   /** The tape of a training pass, for one `gradients()`; dispose it if none follows. It reads `output` and the input again. */
   readonly tape: LayerTape | undefined

@@ -24,7 +24,7 @@ export type LayerInitializer =
 export const INITIALIZER = checkedElsewhere<LayerInitializer | undefined>()
 
 /** A variable of a layer: its name there, its shape and its initial values. */
-export type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
+type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
 
 /** A model whose variables are read from a file: they begin as zeros, and have no more elements together than the file. */
 export interface FileVariables {

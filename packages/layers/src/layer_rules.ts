@@ -8,7 +8,7 @@ const LIMITS = {
 }
 
 /** Limits of a number. */
-export interface NumberLimits extends OptionsOf<typeof LIMITS> {}
+interface NumberLimits extends OptionsOf<typeof LIMITS> {}
 
 /**
  * The rule of an option of {@link layer} that is an integer.

@@ -64,7 +64,7 @@ import { stepFunction } from './kinds/step_function.js'
 import { averagePool1d, spreadSteps } from './kinds/step_windows.js'
 
 /** A layer: how it is made, and its forms in other formats. */
-export interface TableRow {
+interface TableRow {
   /** Makes it of its options, which it checks. */
   readonly make: (options: never) => LayerDefinition
   /** Classes of Keras that it computes; the first that has its options is that of an export. */

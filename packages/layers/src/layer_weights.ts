@@ -8,7 +8,7 @@ import { transpose } from './kinds/transpose.js'
 type Floats = Tensor<FloatArray>
 
 /** Options of layers with the tensors of a file, by the kind of its layer. */
-export interface LayerWeights {
+interface LayerWeights {
   /** Options of {@link dense}: a linear layer. */
   readonly dense: { readonly units: number; readonly kernelInitializer: Floats; readonly biasInitializer: Floats | 0 }
   /** Options of {@link dense}: the inference of a batch normalization, a factor and an offset of each column. */
@@ -30,7 +30,7 @@ export interface LayerWeights {
   }
 }
 
-export type LayerKind = keyof LayerWeights
+type LayerKind = keyof LayerWeights
 
 /** The names of a framework's tensors, in the order in which `make` takes them; the axes of the first in the order of TensorFlow. */
 interface Names {

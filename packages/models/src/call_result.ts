@@ -1,7 +1,7 @@
 import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/ops'
 
 /** Result of every model. `Training` is the literal type of `isTraining`: the result of an inference has no tape. */
-export interface CallResult<Training extends boolean = true> {
+export type CallResult<Training extends boolean = true> = {
   /** [T,B,D·H], zero past each row's length. */
   readonly output: BackendTensor
   /** [L·D,B,H], the state at each row's last valid step. */
@@ -17,7 +17,7 @@ export interface CallResult<Training extends boolean = true> {
 export type GivenTape<Given extends Tape | undefined> = Given & ([Given] extends [undefined] ? never : unknown)
 
 /** {@link CallResult} with the cell state. With numProj, `output` and `outputH` have P columns. */
-export interface LSTMCallResult<Training extends boolean = true> extends CallResult<Training> {
+export type LSTMCallResult<Training extends boolean = true> = CallResult<Training> & {
   /** [L·D,B,H] */
   readonly outputC: BackendTensor
 }
@@ -33,13 +33,13 @@ export interface LSTMOutputGradients extends OutputGradients {
 }
 
 /** Gradients of the loss with respect to a call's arguments. */
-export interface InputGradients {
+export type InputGradients = {
   readonly input: BackendTensor
   readonly inputH: BackendTensor
   /** Same opaque layout as the parameters. */
   readonly params: BackendTensor
 }
 
-export interface LSTMInputGradients extends InputGradients {
+export type LSTMInputGradients = InputGradients & {
   readonly inputC: BackendTensor
 }

@@ -14,41 +14,22 @@
  * @packageDocumentation
  */
 
-export type {
-  CallResult,
-  InputGradients,
-  LSTMCallResult,
-  LSTMInputGradients,
-  LSTMOutputGradients,
-  OutputGradients,
-} from './call_result.js'
-export type { CreateParamsOptions } from './create_params_options.js'
 export { CudnnGRU } from './cudnn_gru.js'
 export { CudnnLSTM } from './cudnn_lstm.js'
 export { CudnnRNNRelu } from './cudnn_rnn_relu.js'
 export { CudnnRNNTanh } from './cudnn_rnn_tanh.js'
 export type { ModelErrorCode } from './error_codes.js'
-export type { Initializer, InitializerFunction, InitializerOptions } from './initializers.js'
-export type { CallOptions, LSTMOptions, ModelOptions } from './model_options.js'
-export type { StreamOptions } from './streams/open_stream.js'
+export type { InitializerOptions } from './initializers.js'
+export type { LSTMOptions, ModelOptions } from './model_options.js'
 export { streamPoolOf } from './streams/open_stream_pool.js'
 export type { StreamPoolOptions } from './streams/pool_options.js'
-export type { SampleSummary } from './streams/recent_samples.js'
-export type { ModelCanonicalParams, RecurrentModel } from './recurrent_model.js'
+export type { RecurrentModel } from './recurrent_model.js'
 export type { RowNetwork } from './streams/row_network.js'
-export type { RecordedRunOptions, RecordedRunResult, RunOptions, RunResult } from './run_options.js'
 export type { SharedParams } from './shared_params.js'
 export type { Stream } from './streams/stream.js'
 export type { PooledStream, StreamPool, StreamPoolStats } from './streams/stream_pool.js'
 export { type ServedPool, type ServingPort, serveStreams } from './threads/serve_streams.js'
-export type { WorkerState, WorkerThread } from './threads/stream_worker.js'
-export {
-  openWorkerPool,
-  type WorkerLoss,
-  type WorkerPool,
-  type WorkerPoolOptions,
-  type WorkerPoolStats,
-  type WorkerStats,
-} from './threads/worker_pool.js'
+export type { WorkerThread } from './threads/stream_worker.js'
+export { openWorkerPool, type WorkerLoss, type WorkerPool } from './threads/worker_pool.js'
 export type { WorkerStream } from './threads/worker_stream.js'
 export { type Params, Variable } from './variable.js'

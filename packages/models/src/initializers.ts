@@ -10,10 +10,10 @@ import { Philox } from '@cudnn-rnn/ops/executor'
 import { codedRangeError } from './coded_error.js'
 
 /** Fills one canonical tensor: `values` [size of region], drawing from `random`. */
-export type InitializerFunction = (values: FloatArray, region: ParamRegion, random: Philox) => void
+type InitializerFunction = (values: FloatArray, region: ParamRegion, random: Philox) => void
 
 /** A function, or a named one, or the constant that fills the tensor. */
-export type Initializer = InitializerFunction | 'glorot_uniform' | 'orthogonal' | number
+type Initializer = InitializerFunction | 'glorot_uniform' | 'orthogonal' | number
 
 // Philox checks the seed, initialCanonical the initializers.
 const INITIALIZER = checkedElsewhere<Initializer | undefined>()

@@ -50,7 +50,7 @@ import type { StreamPool } from './streams/stream_pool.js'
 import { DEFAULT_NAME, type Params, paramsName, paramsTensor, Variable } from './variable.js'
 
 /** Canonical tensors of a model and the descriptor that explains their order. */
-export interface ModelCanonicalParams extends CanonicalParams {
+type ModelCanonicalParams = CanonicalParams & {
   readonly descriptor: RnnDescriptor
 }
 

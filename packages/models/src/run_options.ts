@@ -34,7 +34,7 @@ export const RUN_OPTIONS = {
 export interface RunOptions extends OptionsOf<typeof RUN_OPTIONS> {}
 
 /** Result of a run without gradients; on a tape, its values in the place of tensors. */
-export interface RunResult<Cell extends CellMode = CellMode, Held = BackendTensor> {
+export type RunResult<Cell extends CellMode = CellMode, Held = BackendTensor> = {
   /** [T,B,D·H]; with numProj P columns in place of H. */
   readonly output: Held
   readonly state: {
@@ -46,4 +46,4 @@ export interface RunResult<Cell extends CellMode = CellMode, Held = BackendTenso
 }
 
 /** Result of a run on a tape. */
-export interface RecordedRunResult<Cell extends CellMode = CellMode> extends RunResult<Cell, Value> {}
+export type RecordedRunResult<Cell extends CellMode = CellMode> = RunResult<Cell, Value>

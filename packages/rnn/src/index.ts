@@ -18,69 +18,34 @@
 
 // Executors
 
-export type {
-  Backend,
-  BackendStats,
-  BackendTensor,
-  DType,
-  FloatDType,
-  RnnStreamState,
-  Tape,
-  TensorLike,
-} from '@cudnn-rnn/ops'
+export type { Backend, BackendTensor, RnnStreamState, Tape, TensorLike } from '@cudnn-rnn/ops'
 export type { BackendName, OpenBackendOptions } from './executor_table.js'
 export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
 
 // Models
 
 export {
-  type CallOptions,
-  type CallResult,
-  type CreateParamsOptions,
   CudnnGRU,
   CudnnLSTM,
   CudnnRNNRelu,
   CudnnRNNTanh,
-  type Initializer,
-  type InitializerFunction,
-  type InputGradients,
-  type LSTMCallResult,
-  type LSTMInputGradients,
   type LSTMOptions,
-  type LSTMOutputGradients,
-  type ModelCanonicalParams,
   type ModelOptions,
-  type OutputGradients,
   openWorkerPool,
   type Params,
-  type RecordedRunOptions,
-  type RecordedRunResult,
   type RowNetwork,
-  type RunOptions,
-  type RunResult,
   type SharedParams,
   type Stream,
-  type StreamOptions,
   type StreamPool,
-  type StreamPoolOptions,
-  type StreamPoolStats,
   serveStreams,
   Variable,
   type WorkerLoss,
   type WorkerPool,
-  type WorkerPoolOptions,
-  type WorkerPoolStats,
   type WorkerStream,
 } from '@cudnn-rnn/models'
 export { loadNetwork } from './load_network.js'
-export {
-  type CellFromNetwork,
-  type ModelFromNetwork,
-  modelFromNetwork,
-  type NetworkRunOptions,
-  type NetworkRunResult,
-} from './model_from_network.js'
-export { type OpenModelOptions, openModel } from './open_model.js'
+export { type CellFromNetwork, type ModelFromNetwork, modelFromNetwork } from './model_from_network.js'
+export { openModel } from './open_model.js'
 
 // Whole models
 
@@ -101,53 +66,39 @@ export {
   type LayersModel,
   sequential,
   TrainingCheckpoints,
-  type TrainingCheckpointsOptions,
 } from '@cudnn-rnn/layers'
 
 // Training
 
 export {
   Adam,
-  type AdamOptimizerOptions,
-  type BatchResult,
   constantRate,
   cosineRate,
   Dataset,
   type FitOptions,
   type FitResult,
   fit,
-  type GradientsOf,
   type GradientTape,
-  type NestedNumbers,
-  type Operand,
-  type Schedule,
   Sgd,
-  type SgdOptions,
   type StepReport,
-  type TapeOperations,
-  type TapeVariable,
-  type Trainable,
   tensor,
   type Value,
-  type ValueAndGradients,
-  type Variables,
   valueAndGrad,
 } from '@cudnn-rnn/train'
 
 // Several processes
 
-export { type Communicator, type CommunicatorOptions, openCommunicator } from '@cudnn-rnn/distributed'
+export { type Communicator, openCommunicator } from '@cudnn-rnn/distributed'
 
 // Saving
 
 export { type CheckpointReader, latestCheckpoint, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
-export { RNNParamsSaveable, type Saveable, Saver, type SaverOptions } from '@cudnn-rnn/saveable'
+export { RNNParamsSaveable, type Saveable, Saver } from '@cudnn-rnn/saveable'
 
 // Weights of other frameworks
 
 export {
   type ExportFormat,
-  type ExportOptions,
   exportWeights,
   type ImportedCell,
   type ImportedNetwork,

@@ -46,7 +46,7 @@ const RUN_OPTIONS = {
 export interface NetworkRunOptions extends OptionsOf<typeof RUN_OPTIONS> {}
 
 /** Results of a network, as host tensors. */
-export interface NetworkRunResult {
+type NetworkRunResult = {
   /** [T,B,D·H], zero past each row's length. */
   readonly output: FloatTensor
   /** [L·D,B,P or H], the state after the step that was read last. */

@@ -21,7 +21,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link openModel}. */
-export interface OpenModelOptions extends OptionsOf<typeof OPTIONS> {}
+interface OpenModelOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** A `URL`: declarations do without the types of a platform. */
 interface Address {

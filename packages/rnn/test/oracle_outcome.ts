@@ -1,7 +1,8 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { type ImportedCell, type ImportedNetwork, type ImportedWeights, importWeights } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { hasErrorCode, modelFromNetwork, type NetworkRunOptions } from '../src/index.js'
+import { hasErrorCode, modelFromNetwork } from '../src/index.js'
+import type { NetworkRunOptions } from '../src/model_from_network.js'
 import type { OracleCall, OracleCase, Pack } from './oracle_pack.js'
 
 /**

@@ -29,7 +29,7 @@ const OPTIONS = {
 export interface ConvertOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** One network that was rewritten. */
-export interface ConvertedNetwork {
+type ConvertedNetwork = {
   readonly name: string
   readonly from: StorageForm
   readonly structure: RnnDescriptor

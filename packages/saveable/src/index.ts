@@ -19,7 +19,7 @@
  * @packageDocumentation
  */
 
-export { type ConvertedNetwork, type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
+export { type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
 export { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
 export type { SaveableErrorCode } from './error_codes.js'
 export {
@@ -27,20 +27,17 @@ export {
   CudnnLSTMSaveable,
   CudnnRNNReluSaveable,
   CudnnRNNTanhSaveable,
-  type OpaqueParamsSaveableOptions,
 } from './opaque_params_saveables.js'
-export type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
+export type { ParamVariable } from './param_variable.js'
 export {
-  type ConverterOptions,
   CudnnParamsFormatConverterGRU,
   CudnnParamsFormatConverterLSTM,
   CudnnParamsFormatConverterRelu,
   CudnnParamsFormatConverterTanh,
-  type TensorflowCell,
 } from './params_format_converters.js'
 export { isRestoreError, RestoreError } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
-export type { ExpectedTensor, KeyedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
-export { type SaveOptions, Saver, type SaverOptions } from './saver.js'
+export type { Naming, NumericTensor, Saveable } from './saveable.js'
+export { Saver } from './saver.js'
 export type { StorageForm } from './storage_form.js'
 export { TensorSaveable } from './tensor_saveable.js'

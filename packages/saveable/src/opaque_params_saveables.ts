@@ -15,7 +15,7 @@ const OPTIONS = {
 }
 
 /** Options of the saveables that write the variables of TensorFlow's CPU cells. */
-export interface OpaqueParamsSaveableOptions extends OptionsOf<typeof OPTIONS> {}
+interface OpaqueParamsSaveableOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * The saveables of TensorFlow 1.4 to 1.15, which write the variables of its CPU cells: train with CudnnLSTM, restore into

@@ -10,11 +10,10 @@ import {
 } from '@cudnn-rnn/canonical'
 
 /** Options of the converters: some of the options of `createRnnDescriptor`, which checks them. */
-export interface ConverterOptions
-  extends Pick<RnnOptions, 'numLayers' | 'numUnits' | 'inputSize' | 'direction' | 'numProj'> {}
+interface ConverterOptions extends Pick<RnnOptions, 'numLayers' | 'numUnits' | 'inputSize' | 'direction' | 'numProj'> {}
 
 /** One cell's variables by name, as `tensorflowLayout` of the canonical package lists them. */
-export type TensorflowCell = Readonly<Record<string, Tensor<Float32Array | Float64Array>>>
+type TensorflowCell = Readonly<Record<string, Tensor<Float32Array | Float64Array>>>
 
 /**
  * TensorFlow's `CudnnParamsFormatConverter…`: canonical parameters to and from the variables of its CPU cells, one record

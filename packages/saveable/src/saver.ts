@@ -51,7 +51,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link Saver}. */
-export interface SaverOptions extends OptionsOf<typeof OPTIONS> {}
+interface SaverOptions extends OptionsOf<typeof OPTIONS> {}
 
 const SAVE_OPTIONS = {
   /** Ends the name of the checkpoint: `model-100`. Default: the name is the path alone. */
@@ -59,7 +59,7 @@ const SAVE_OPTIONS = {
 }
 
 /** Options of `Saver.save`. */
-export interface SaveOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
+interface SaveOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
 
 const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)', 'tensors'))
 

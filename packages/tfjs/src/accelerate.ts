@@ -33,7 +33,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link accelerate}. */
-export interface AccelerateOptions extends OptionsOf<typeof OPTIONS> {}
+interface AccelerateOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */
 export interface Acceleration {

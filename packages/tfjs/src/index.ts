@@ -21,7 +21,7 @@
  * ```
  * @packageDocumentation
  */
-export { type AccelerateOptions, type Acceleration, accelerate, type LayerReport } from './accelerate.js'
-export { type CtcLossOptions, ctcLoss } from './ctc_loss.js'
+export { type Acceleration, accelerate, type LayerReport } from './accelerate.js'
+export { ctcLoss } from './ctc_loss.js'
 export type { TfjsErrorCode } from './error_codes.js'
 export type { TensorFlow } from './tensor_flow.js'

@@ -29,87 +29,67 @@
  * @packageDocumentation
  */
 
-export type { NestedNumbers } from '@cudnn-rnn/ops'
 export {
   type Cell,
   type CellState,
   full,
-  type GradientsOf,
   type GradientTape,
   grad,
   infer,
   type Operand,
-  type ScanOptions,
-  type ScanResult,
   scan,
-  type TapeOperations,
   type TapeVariable,
   tensor,
   type Value,
-  type ValueAndGradients,
   type Variables,
   valueAndGrad,
   zeros,
 } from '@cudnn-rnn/ops/executor'
 export { arrowDataset } from './data/arrow_source.js'
-export { type CsvOptions, type CsvRow, csvDataset } from './data/csv_source.js'
+export { type CsvRow, csvDataset } from './data/csv_source.js'
 export { DataError, isDataError } from './data/data_error.js'
 export { Dataset, DatasetIterator } from './data/dataset.js'
 export { jsonLinesDataset, textDataset } from './data/line_sources.js'
-export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
-export { type ParquetOptions, parquetDataset } from './data/parquet_source.js'
+export { padSequences } from './data/pad_sequences.js'
+export { parquetDataset } from './data/parquet_source.js'
 export { isEmptyShare, type World } from './data/shard_stage.js'
 export type { Cursor, Item, Position, Source } from './data/source.js'
-export { classId, finiteNumber, type TableRow } from './data/table_row.js'
-export { type TokenWindow, truncatedWindows, type WindowOptions } from './data/truncated_windows.js'
-export { Vocabulary, type VocabularyOptions } from './data/vocabulary.js'
-export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decoding/beam_search.js'
+export { classId, finiteNumber } from './data/table_row.js'
+export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
+export { Vocabulary } from './data/vocabulary.js'
+export { beamSearch } from './decoding/beam_search.js'
 export { gatherStateRows } from './decoding/gather_state_rows.js'
-export { type GenerateOptions, generate } from './decoding/generate.js'
-export { type SamplingOptions, sampleToken } from './decoding/sample_token.js'
+export { generate } from './decoding/generate.js'
+export { sampleToken } from './decoding/sample_token.js'
 export type { TrainErrorCode } from './error_codes.js'
 export { EventFile } from './logs/event_file.js'
 export { type GateWeights, gateWeights } from './logs/gate_weights.js'
-export { type Histogram, histogramOf } from './logs/histogram.js'
+export { histogramOf } from './logs/histogram.js'
 export { MetricsFile, metricsLine, readMetrics } from './logs/metrics_file.js'
 export type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from './loop/communicator.js'
 export type { EarlyStoppingOptions } from './loop/early_stopping.js'
 export { fit } from './loop/fit.js'
-export type { FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
+export type { FitOptions, StepReport } from './loop/fit_options.js'
 export { gatherResults } from './loop/gather_results.js'
 export type { BatchResult } from './loop/gradient_accumulator.js'
-export type { LossFitOptions } from './loop/loss_options.js'
 export { makeParallel, type Parallel, type ParallelOptions } from './loop/make_parallel.js'
 export { NonFiniteError } from './loop/non_finite_error.js'
-export type { FitResult, HistoryEntry } from './loop/training_loop.js'
+export type { FitResult } from './loop/training_loop.js'
 export type { RankSeconds } from './loop/training_ranks.js'
 export type { RestoredRecord, SkippedCheckpoint, TrainingRecord, TrainingSaver } from './loop/training_saver.js'
 export { weightedMeans } from './loop/weighted_means.js'
-export {
-  type CrossEntropyOptions,
-  type CrossEntropyResult,
-  crossEntropy,
-  sparseCrossEntropy,
-} from './losses/cross_entropy.js'
+export { crossEntropy, sparseCrossEntropy } from './losses/cross_entropy.js'
 export { entropyFromLogits, entropyGradient } from './losses/entropy.js'
-export { type DiagonalGaussian, type GaussianKlResult, gaussianKl } from './losses/gaussian_kl.js'
-export { checkGradients, type GradientCheckOptions, type GradientCheckResult } from './losses/gradient_check.js'
-export { type MeanSquaredErrorResult, meanSquaredError } from './losses/mean_squared_error.js'
+export { gaussianKl } from './losses/gaussian_kl.js'
+export { checkGradients } from './losses/gradient_check.js'
+export { meanSquaredError } from './losses/mean_squared_error.js'
 export { logSoftmax, logSumExp, softmax, softmaxGradient } from './losses/softmax.js'
-export { Adagrad, type AdagradOptimizerOptions } from './optimizers/adagrad.js'
-export { Adam, type AdamOptimizerOptions } from './optimizers/adam.js'
-export {
-  type CosineOptions,
-  constantRate,
-  cosineRate,
-  type ExponentialOptions,
-  exponentialRate,
-  piecewiseRate,
-  type Schedule,
-} from './optimizers/learning_rate.js'
+export { Adagrad } from './optimizers/adagrad.js'
+export { Adam } from './optimizers/adam.js'
+export { constantRate, cosineRate, exponentialRate, piecewiseRate, type Schedule } from './optimizers/learning_rate.js'
 export { type MakeOptimizer, OPTIMIZERS, type OptimizerName } from './optimizers/named_optimizer.js'
 export { Optimizer } from './optimizers/optimizer.js'
-export { RmsProp, type RmsPropOptimizerOptions } from './optimizers/rms_prop.js'
-export { Sgd, type SgdOptions } from './optimizers/sgd.js'
+export { RmsProp } from './optimizers/rms_prop.js'
+export { Sgd } from './optimizers/sgd.js'
 export type { Trainable } from './optimizers/trainable.js'
 export { weightDecayMask } from './optimizers/weight_decay_mask.js'

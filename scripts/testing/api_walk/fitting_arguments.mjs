@@ -525,7 +525,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'SequenceRunner',
     'TimeReversedFusedRNN',
   ]
-  for (const name of [...cells, ...sequences, 'CellVariables']) {
+  for (const name of [...cells, ...sequences]) {
     table_[`cells: ${name}.build`] = () => [3, { seed: 1 }]
     const values = () => Object.fromEntries(subjects[name]().variables ?? [])
     table_[`cells: ${name}.setVariables`] = () => [values()]

@@ -91,7 +91,7 @@ export const LEFT_OUT = [
   [/^layers: \w+\.record$/, 'it runs on a tape, inside a function: tests of packages/layers pass it wrong arguments'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
-    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|interop: (BlobLike|ResponseLike)|rnn\/report: ProgressStream|train: Schedule|train\/ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
+    /^(canonical: AbortSignalLike|checkpoint: (BlobLike|ResponseLike)|rnn\/report: ProgressStream|train: Schedule|train\/ctc: PrefixScorer|models: (RowNetwork|ServedPool|ServingPort|WorkerThread))\b/,
     'an interface that callers implement',
   ],
 ]

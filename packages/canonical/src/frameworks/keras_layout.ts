@@ -24,10 +24,10 @@ const CONVERSION_OPTIONS = {
 }
 
 /** How a Keras layer stores its weights. */
-export interface KerasOptions extends OptionsOf<typeof OPTIONS> {}
+interface KerasOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Options of {@link kerasToCanonical}. */
-export interface KerasConversionOptions extends OptionsOf<typeof CONVERSION_OPTIONS> {}
+interface KerasConversionOptions extends OptionsOf<typeof CONVERSION_OPTIONS> {}
 
 /** `plain`: `LSTM`, `GRU`, `SimpleRNN`; `cudnn`: the `CuDNNLSTM` and `CuDNNGRU` of Keras 2. */
 export type KerasVariant = NonNullable<KerasOptions['variant']>

@@ -2,7 +2,7 @@ import { either, fields, NUMBER, oneOf, optional, where } from '@cudnn-rnn/canon
 import type { VariableInitializer } from './cell_variables.js'
 
 /** The beginning of a kernel: drawn by Glorot's rule or from ±uniform, or filled with a number. */
-export type KernelInitializer = 'glorot_uniform' | number | { readonly uniform: number }
+type KernelInitializer = 'glorot_uniform' | number | { readonly uniform: number }
 
 /** The rule of the option `initializer`. */
 export const INITIALIZER = optional<KernelInitializer>(

@@ -25,14 +25,14 @@ import type { SequenceOperands, SequencePass } from './sequence_pass.js'
 export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
 
 /** Gradients of the loss with respect to a step's results; each may be left out. */
-export interface CellOutputGradients<State extends CellState> {
+interface CellOutputGradients<State extends CellState> {
   /** [B, outputSize] */
   readonly output?: FloatTensor | undefined
   readonly state?: State | undefined
 }
 
 /** Gradients of the loss with respect to a step's arguments. */
-export interface CellInputGradients<State extends CellState> {
+type CellInputGradients<State extends CellState> = {
   /** [B,I] */
   readonly input: FloatTensor
   readonly state: State

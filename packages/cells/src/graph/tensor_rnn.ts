@@ -23,7 +23,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link tensorRnn}. */
-export interface TensorRnnOptions extends OptionsOf<typeof OPTIONS> {}
+interface TensorRnnOptions extends OptionsOf<typeof OPTIONS> {}
 
 const ACTION = 'run tensorRnn'
 const RULES = {

@@ -25,7 +25,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link BasicRNNCell}. */
-export interface BasicRNNCellOptions extends CellOptions, PreactivationClip, OptionsOf<typeof OPTIONS> {}
+interface BasicRNNCellOptions extends CellOptions, PreactivationClip, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `BasicRNNCell`: h' = act([x,h]·K + b); variables `kernel` [I+H,H], `bias`.

@@ -47,7 +47,7 @@ const OPTIONS = {
 export interface ConvNDLSTMCellOptions extends CellOptions, OptionsOf<typeof ND_OPTIONS> {}
 
 /** Options of {@link ConvLSTMCell}. */
-export interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions, OptionsOf<typeof OPTIONS> {}
+interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `ConvLSTMCell` (Shi et al. 2015, https://arxiv.org/abs/1506.04214, without peepholes): one convolution of

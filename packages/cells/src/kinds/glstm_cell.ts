@@ -25,7 +25,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link GLSTMCell}. */
-export interface GLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+interface GLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /** Blocks of a group's kernel. */
 const GATES = ['i', 'j', 'f', 'o'] as const

@@ -33,7 +33,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link LayerNormBasicLSTMCell}. */
-export interface LayerNormBasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+interface LayerNormBasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /** The gates in the kernel's order, under the names of their scopes; then the cell state. */
 const NORMALIZED = ['input', 'transform', 'forget', 'output', 'state'] as const

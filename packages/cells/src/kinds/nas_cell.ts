@@ -16,7 +16,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link NASCell}. */
-export interface NASCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+interface NASCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `NASCell`, the cell that Zoph & Le 2016 (https://arxiv.org/abs/1611.01578) found by search. Variables

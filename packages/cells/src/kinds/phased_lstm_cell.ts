@@ -25,7 +25,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link PhasedLSTMCell}. */
-export interface PhasedLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+interface PhasedLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 const MASK_GATES = denseNames('mask_gates')
 const NEW_INPUT = denseNames('new_input')

@@ -21,7 +21,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link UGRNNCell}. */
-export interface UGRNNCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+interface UGRNNCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `UGRNNCell`, the update gate RNN of Collins et al. 2016 (https://arxiv.org/abs/1611.09913). Variables

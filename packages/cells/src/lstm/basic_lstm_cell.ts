@@ -13,7 +13,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link BasicLSTMCell}. */
-export interface BasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
+interface BasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `BasicLSTMCell`: an LSTM without peepholes, clip and projection; variables `kernel` [I+H,4H], `bias`.

@@ -34,7 +34,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link LSTMCell}. */
-export interface LSTMCellOptions extends CellOptions, PreactivationClip, GateActivations, OptionsOf<typeof OPTIONS> {}
+interface LSTMCellOptions extends CellOptions, PreactivationClip, GateActivations, OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `LSTMCell`: variables `kernel` [I+P,4H] in blocks i,j,f,o, `bias`, peepholes, projection.

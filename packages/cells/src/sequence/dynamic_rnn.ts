@@ -12,7 +12,7 @@ import {
 import { unrolled } from './unroll.js'
 
 /** Options of {@link dynamicRnn}. */
-export interface DynamicRnnOptions<State, Training extends boolean = true>
+interface DynamicRnnOptions<State, Training extends boolean = true>
   extends SequenceOptions<State, Training>,
     OptionsOf<typeof LAYOUT_OPTIONS> {}
 

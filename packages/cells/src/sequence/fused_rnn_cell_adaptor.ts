@@ -12,7 +12,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link FusedRNNCellAdaptor}. */
-export interface FusedRNNCellAdaptorOptions extends OptionsOf<typeof OPTIONS> {}
+interface FusedRNNCellAdaptorOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `FusedRNNCellAdaptor`: a step cell with the interface of a fused one.

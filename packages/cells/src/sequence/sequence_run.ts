@@ -36,14 +36,14 @@ export interface SequenceOptions<State, Training extends boolean = true>
 }
 
 /** Gradients of the loss with respect to a sequence's results; each may be left out. */
-export interface SequenceOutputGradients<State> {
+interface SequenceOutputGradients<State> {
   /** In the layout of the outputs: one tensor, or a list. */
   readonly outputs?: SequenceInput | undefined
   readonly state?: State | undefined
 }
 
 /** Gradients of the loss with respect to a sequence's arguments, `inputs` in their layout. */
-export interface SequenceInputGradients<State, Sequence> {
+type SequenceInputGradients<State, Sequence> = {
   readonly inputs: Sequence
   readonly state: State
   readonly variables: VariableMap

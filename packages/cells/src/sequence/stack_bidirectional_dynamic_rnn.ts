@@ -23,7 +23,7 @@ import { unrolled } from './unroll.js'
 import { inScope, joinScopes, scopedName } from '../cell/variable_scopes.js'
 
 /** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
-export interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>
+interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>
   extends CellCallOptions<Training>,
     OptionsOf<typeof LENGTH_OPTIONS>,
     OptionsOf<typeof LAYOUT_OPTIONS> {
@@ -34,7 +34,7 @@ export interface StackBidirectionalOptions<State extends CellState, Training ext
 }
 
 /** Gradients of the loss with respect to the results; each may be left out. */
-export interface BidirectionalOutputGradients<State extends CellState> {
+interface BidirectionalOutputGradients<State extends CellState> {
   readonly outputs?: FloatTensor | undefined
   readonly statesFw?: readonly State[] | undefined
   readonly statesBw?: readonly State[] | undefined
@@ -43,7 +43,7 @@ export interface BidirectionalOutputGradients<State extends CellState> {
 /**
  * Gradients of the loss with respect to inputs, initial states, and variables by their names in TensorFlow's scopes.
  */
-export interface BidirectionalGradients<State extends CellState> {
+type BidirectionalGradients<State extends CellState> = {
   readonly inputs: FloatTensor
   readonly statesFw: readonly State[]
   readonly statesBw: readonly State[]
@@ -52,7 +52,7 @@ export interface BidirectionalGradients<State extends CellState> {
 }
 
 /** Result of {@link stackBidirectionalDynamicRnn}. */
-export interface BidirectionalResult<State extends CellState, Training extends boolean = true> {
+type BidirectionalResult<State extends CellState, Training extends boolean = true> = {
   /** The last layer's two outputs side by side: forward columns, then backward ones. */
   readonly outputs: FloatTensor
   readonly statesFw: readonly State[]

@@ -25,7 +25,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link AttentionCellWrapper}. */
-export interface AttentionCellWrapperOptions extends OptionsOf<typeof OPTIONS> {}
+interface AttentionCellWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `AttentionCellWrapper`: a cell that attends to its last L outputs (Bahdanau et al. 2015). Its state is the list

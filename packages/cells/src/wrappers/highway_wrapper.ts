@@ -17,7 +17,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link HighwayWrapper}. */
-export interface HighwayWrapperOptions extends OptionsOf<typeof OPTIONS> {}
+interface HighwayWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * TensorFlow's `HighwayWrapper` (Srivastava, Greff & Schmidhuber 2015, https://arxiv.org/abs/1505.00387): x∘k + y∘t, of the

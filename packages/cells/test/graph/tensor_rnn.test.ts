@@ -19,7 +19,6 @@ import { CellRun } from '../../src/cell/cell_run.js'
 import { GraphCell } from '../../src/graph/graph_cell.js'
 import {
   type CellStep,
-  type CellVariables,
   dynamicRnn,
   type FloatTensor,
   LSTMBlockCell,
@@ -30,6 +29,7 @@ import {
   tensorRnn,
   UGRNNCell,
 } from '../../src/index.js'
+import type { CellVariables } from '../../src/cell/cell_variables.js'
 import { expectClose } from '../cell_checks.js'
 
 const dtype = 'float64'

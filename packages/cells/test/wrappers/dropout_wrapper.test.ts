@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { DropoutMasks } from '../../src/cell/dropout_masks.js'
-import { DropoutWrapper, type DropoutWrapperOptions, dynamicRnn, LSTMCell, UGRNNCell } from '../../src/index.js'
+import { DropoutWrapper, dynamicRnn, LSTMCell, UGRNNCell } from '../../src/index.js'
+import type { DropoutWrapperOptions } from '../../src/wrappers/dropout_wrapper.js'
 import { float64 } from '../cell_checks.js'
 import { FILLS, fill } from '../goldens.js'
 

@@ -33,7 +33,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link writeCheckpoint}. */
-export interface WriteCheckpointOptions extends OptionsOf<typeof OPTIONS> {}
+interface WriteCheckpointOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.

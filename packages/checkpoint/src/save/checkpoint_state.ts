@@ -11,7 +11,7 @@ import { corrupt } from '../errors.js'
  *     all_model_checkpoint_timestamps: 1500000000.5
  *     last_preserved_timestamp: 1500000000
  */
-export interface CheckpointState {
+export type CheckpointState = {
   /** The newest checkpoint: as written, relative to the file's directory unless absolute. */
   readonly modelCheckpointPath: string
   /** Oldest first, the newest included. */

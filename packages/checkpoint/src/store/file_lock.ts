@@ -41,7 +41,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link FileLock.acquire}. */
-export interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
+interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A lock between threads, processes and hosts: a file that exists while it is held.

@@ -8,7 +8,7 @@ import { NCCL_REDUCTIONS } from './device_arrays.js'
 import { findNccl, ncclUnavailable } from './find_nccl.js'
 import { StreamCalls } from './stream_calls.js'
 
-export interface NcclOptions {
+interface NcclOptions {
   /** Index of the GPU. */
   readonly device: number
   /** In 0..size-1. */

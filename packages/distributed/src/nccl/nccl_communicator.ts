@@ -42,7 +42,7 @@ interface Peers {
   close(): Promise<void>
 }
 
-export interface NcclOptions extends Limits {
+interface NcclOptions extends Limits {
   readonly mpi?: MpiCommunicator | undefined
 }
 

@@ -12,7 +12,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link activation}. */
-export interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * An activation without weights: [...,E] to [...,E]. `activation('relu', { maximum: 6 })` is bounded.

@@ -16,7 +16,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link attentionPooling}. */
-export interface AttentionPoolingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface AttentionPoolingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * A weighted mean over a row's steps, [T,B,E] to [B,E]; the weights are the softmax over time of v·tanh(x·kernel + bias), as

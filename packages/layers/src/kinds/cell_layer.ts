@@ -29,7 +29,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link rnn}. */
-export interface RnnLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface RnnLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under the names that

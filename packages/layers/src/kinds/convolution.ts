@@ -49,7 +49,7 @@ const OPTIONS_1D = {
 }
 
 /** Options of {@link conv1d}. */
-export interface Conv1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
+interface Conv1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
 
 const OPTIONS_2D = {
   ...SHARED_OPTIONS,
@@ -64,7 +64,7 @@ const OPTIONS_2D = {
 }
 
 /** Options of {@link conv2d}. */
-export interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
+interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**
  * A convolution over time: [T,B,I] to [T',B,O], T' = T with `same` or `causal` and stride 1. Variables as TensorFlow's:

@@ -18,7 +18,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link dense}. */
-export interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * f(x·kernel + bias) over the last dimension, at every step of a sequence: [...,I] to [...,O]. Variables: `kernel` [I,O],

@@ -17,7 +17,7 @@ const OPTIONS = {
 const MASKS_DRAWN = nullable(integerFrom(0))
 
 /** Options of {@link dropout}. */
-export interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Drops elements in training and scales the others by 1/(1 - rate). The masks are the same on every executor, and a resumed

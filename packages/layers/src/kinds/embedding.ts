@@ -23,7 +23,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link embedding}. */
-export interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Class ids [T,B] (or [B], int32) to rows of a table [V,E]: [T,B,E]. Variable: `embeddings`.

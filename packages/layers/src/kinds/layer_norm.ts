@@ -15,7 +15,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link layerNorm}. */
-export interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
+interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * gamma·(x - mean)/√(variance + ε) + beta over the last dimension (Ba, Kiros & Hinton 2016). Variables: `gamma` [E], `beta` [E].

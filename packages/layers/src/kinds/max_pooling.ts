@@ -28,7 +28,7 @@ const OPTIONS_1D = {
 }
 
 /** Options of {@link maxPool1d}. */
-export interface MaxPool1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
+interface MaxPool1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
 
 const OPTIONS_2D = {
   ...LAYER_OPTIONS,
@@ -43,7 +43,7 @@ const OPTIONS_2D = {
 }
 
 /** Options of {@link maxPool2d}. */
-export interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
+interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**
  * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become the output's.

@@ -29,9 +29,9 @@ export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
  * otherwise: `auto_select` leaves out the input matrices where input and units have one size, and then no other framework can
  * take the weights.
  */
-export type RecurrentLayerOptions = LayerOptions & (DrawnNetwork | NetworkOfFile)
+type RecurrentLayerOptions = LayerOptions & (DrawnNetwork | NetworkOfFile)
 
-export type CudnnLSTMLayerOptions = LayerOptions & (DrawnLSTM | NetworkOfFile)
+type CudnnLSTMLayerOptions = LayerOptions & (DrawnLSTM | NetworkOfFile)
 
 /** A new network. */
 type DrawnNetwork = Omit<ModelOptions, 'numLayers' | 'inputSize'> &

@@ -20,7 +20,7 @@ const LAST_STEP_OPTIONS = {
 }
 
 /** Options of {@link lastStep}. */
-export interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIONS> {}
+interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIONS> {}
 
 /**
  * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. In a bidirectional network the

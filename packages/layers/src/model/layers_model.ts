@@ -54,7 +54,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link sequential}. */
-export interface SequentialOptions extends OptionsOf<typeof OPTIONS> {}
+interface SequentialOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A model of layers, each applied to the output of the one before; sizes are inferred.
@@ -98,7 +98,7 @@ const FUNCTIONAL_OPTIONS = {
 }
 
 /** Options of {@link functional}. */
-export interface FunctionalOptions extends OptionsOf<typeof FUNCTIONAL_OPTIONS> {}
+interface FunctionalOptions extends OptionsOf<typeof FUNCTIONAL_OPTIONS> {}
 
 /**
  * A model of several inputs and outputs, as Keras' functional models: layers are applied to values, one of them to several if it
@@ -140,7 +140,7 @@ export function functional<Outputs extends string>(
 }
 
 /** A tensor for each input: of a literal list exactly as many. */
-export type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
+type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
   -readonly [Row in keyof Inputs]: Tensor<FloatArray>
 }
 

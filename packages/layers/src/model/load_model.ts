@@ -47,7 +47,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link loadModel}. */
-export interface LoadModelOptions extends OptionsOf<typeof OPTIONS> {}
+interface LoadModelOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * A model that `save` or `fit` wrote.

@@ -90,7 +90,7 @@ const INPUT_OPTIONS = {
 }
 
 /** Options of {@link input}. */
-export interface InputOptions extends OptionsOf<typeof INPUT_OPTIONS> {}
+interface InputOptions extends OptionsOf<typeof INPUT_OPTIONS> {}
 
 /**
  * An input of a model: [T,B,I] or [B,I] numbers, or [T,B] or [B] class ids.
@@ -134,7 +134,7 @@ const APPLY_OPTIONS = {
 }
 
 /** Options of {@link apply}. */
-export interface ApplyOptions extends OptionsOf<typeof APPLY_OPTIONS> {}
+interface ApplyOptions extends OptionsOf<typeof APPLY_OPTIONS> {}
 
 /**
  * The output of a layer for a value. A layer that is applied twice has its variables once.
@@ -170,7 +170,7 @@ const MERGE_OPTIONS = {
 }
 
 /** Options of {@link merge}. */
-export interface MergeOptions extends OptionsOf<typeof MERGE_OPTIONS> {}
+interface MergeOptions extends OptionsOf<typeof MERGE_OPTIONS> {}
 
 /**
  * Values of one form as one: beside each other (`concat`), by an operation of their elements, or the products of their rows (`dot`).

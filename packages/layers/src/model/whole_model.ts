@@ -7,7 +7,7 @@ import type { ModelGraph } from './model_graph.js'
 import type { NamedInputs } from './model_inputs.js'
 
 /** The values of a pass of a model. */
-export interface ModelForwarded<Outputs extends string = string> extends Forwarded {
+export type ModelForwarded<Outputs extends string = string> = Forwarded & {
   readonly outputs: Readonly<Record<Outputs, Value>>
 }
 

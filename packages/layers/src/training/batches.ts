@@ -26,7 +26,7 @@ export interface LayerExample {
 type Steps = readonly (readonly number[] | FloatArray)[]
 
 /** One row of a batch of a model of several inputs or outputs, by their names. */
-export interface NamedExample {
+interface NamedExample {
   readonly input: Readonly<Record<string, LayerExample['input']>>
   readonly label: Readonly<Record<string, LayerExample['label']>>
 }

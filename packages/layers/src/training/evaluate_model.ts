@@ -46,7 +46,7 @@ const OPTIONS = {
 /** Options of `evaluate`. */
 export interface EvaluateOptions extends OptionsOf<typeof OPTIONS> {}
 
-export interface ModelMetrics {
+export type ModelMetrics = {
   readonly [name: string]: number
   /** Mean over all rows that count. */
   readonly loss: number

@@ -22,15 +22,14 @@ import {
   type Communicator,
   Dataset,
   type EarlyStoppingOptions,
+  type FitOptions,
   type FitResult,
   fit,
   gatherResults,
   type MakeOptimizer,
   OPTIMIZERS,
   type OptimizerName,
-  type ResumedTraining,
   type Schedule,
-  type StepReport,
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
@@ -67,8 +66,6 @@ const OPTIONS = {
   batchSize: COUNT,
   /** False keeps the order of an array of examples. Default true. */
   shuffle: optional(FLAG),
-  /** Batches whose gradients are averaged into one update. Default 1. */
-  accumulate: COUNT,
   /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
   validation: optional(kind('an array or a Dataset of examples or batches', isLayerData)),
   /** Your own metrics, in place of `validation`. */
@@ -92,32 +89,26 @@ const OPTIONS = {
   communicator: checkedElsewhere<Communicator | undefined>(),
   /** The form in which gradients travel between its ranks; see `fit`. */
   wire: optional(oneOf(['bfloat16'])),
-  /** Saves every so many steps, too. */
-  saveEvery: COUNT,
   /** Ends the training after the step in progress, saved; data and an evaluation in progress are abandoned. */
   signal: optional(SIGNAL),
-  /** Called once with the step after which training starts, 0 for a new run. */
-  onStart: optional<(step: number, resumed?: ResumedTraining) => void | Promise<void>>(FUNCTION),
-  /** Called after every step, before it is saved. */
-  onStep: optional<(report: StepReport) => void | Promise<void>>(FUNCTION),
-  /**
-   * Prints step, loss, metrics with the best of the watched one, and the time left, as the `fit` of `@cudnn-rnn/train`; a
-   * function receives these lines. Default: true if standard output is a terminal and `onStep` is absent, otherwise false.
-   */
-  progress: optional<boolean | ((line: string) => void)>(either(FLAG, FUNCTION)),
-  /** Every element of the gradients is clamped to ± this; default never. */
-  clipValue: COUNT,
-  /** Gradients are scaled down to this global norm; default never. */
-  clipNorm: COUNT,
+}
+/** Options of `fit` of @cudnn-rnn/train, which checks them. */
+const FIT_OPTIONS = {
+  ...{ accumulate: COUNT, saveEvery: COUNT, clipValue: COUNT, clipNorm: COUNT },
+  onStart: checkedElsewhere<FitOptions<AnyBatch>['onStart']>(),
+  onStep: checkedElsewhere<FitOptions<AnyBatch>['onStep']>(),
+  progress: checkedElsewhere<FitOptions<AnyBatch>['progress']>(),
 }
 
 /** Options of the `fit` of a model. */
-export interface ModelFitOptions extends OptionsOf<typeof OPTIONS> {}
+export interface ModelFitOptions
+  extends OptionsOf<typeof OPTIONS>,
+    Pick<FitOptions<AnyBatch>, keyof typeof FIT_OPTIONS> {}
 
 /** `LayersModel.fit` */
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
   const action = 'fit'
-  checkOptions(action, options, OPTIONS)
+  checkOptions(action, options, { ...OPTIONS, ...FIT_OPTIONS })
   using _claim = claimForTraining([model])
   const loss = checkLoss(action, options.loss, model)
   const { learningRate = 0.001, checkpoints, communicator, shuffle = true } = options

@@ -25,7 +25,7 @@ const ROW_LOSSES = [
  */
 export const LOSSES = Object.freeze([...ROW_LOSSES, 'ctc'] as const)
 
-export type LossName = (typeof LOSSES)[number]
+type LossName = (typeof LOSSES)[number]
 
 /** A loss with a label for every row of the output. */
 export type RowLossName = (typeof ROW_LOSSES)[number]
@@ -60,7 +60,7 @@ export type OneLoss = RowLossName | CtcLoss | LossFunction
 /** A loss that is known to be valid. */
 export type CheckedLoss = OneLoss | NamedLosses
 
-export interface LossResult {
+type LossResult = {
   /** Scalar. */
   readonly loss: BackendTensor
   /** By the model's output. */

@@ -53,7 +53,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link TrainingCheckpoints}. */
-export interface TrainingCheckpointsOptions extends OptionsOf<typeof OPTIONS> {}
+interface TrainingCheckpointsOptions extends OptionsOf<typeof OPTIONS> {}
 
 const KIND = oneOf(['latest', 'best'])
 const TENSORS = listOf(fields({ name: TEXT, value: kind('a tensor of the executor', isBackendTensor) }))

@@ -16,9 +16,9 @@ import {
   loadModel,
   maxPool1d,
   maxPool2d,
-  type Padding,
   sequential,
 } from '../../src/index.js'
+import type { Padding } from '../../src/kinds/windows.js'
 import { waves } from '../small_data.js'
 
 // Made by fixtures/layers/make_windows.py.

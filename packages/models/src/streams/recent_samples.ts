@@ -1,5 +1,5 @@
 /** Quantiles of the samples kept. */
-export interface SampleSummary {
+export type SampleSummary = {
   readonly mean: number
   readonly p50: number
   readonly p99: number

@@ -45,7 +45,7 @@ export interface PooledStream<State = RnnStreamState> {
   [Symbol.dispose](): void
 }
 
-export interface StreamPoolStats {
+export type StreamPoolStats = {
   /** Streams open. */
   readonly streams: number
   readonly maxStreams: number

@@ -48,7 +48,7 @@ export interface WorkerLoss {
   readonly reason: unknown
 }
 
-export interface WorkerPoolStats {
+type WorkerPoolStats = {
   /** Streams open. */
   readonly streams: number
   /** Streams that may be open in the workers that are ready. */
@@ -66,7 +66,7 @@ export interface WorkerPoolStats {
   readonly workers: readonly WorkerStats[]
 }
 
-export interface WorkerStats {
+type WorkerStats = {
   readonly state: WorkerState
   readonly streams: number
   readonly waiting: number

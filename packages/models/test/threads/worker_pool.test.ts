@@ -1,12 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import {
-  openWorkerPool,
-  streamPoolOf,
-  type WorkerLoss,
-  type WorkerPool,
-  type WorkerPoolOptions,
-} from '../../src/index.js'
+import { openWorkerPool, streamPoolOf, type WorkerLoss, type WorkerPool } from '../../src/index.js'
+import type { WorkerPoolOptions } from '../../src/threads/worker_pool.js'
 import { endOfTurn, type RowSum, SummingRows } from '../streams/summing_rows.js'
 import { LinkedThread } from './linked_thread.js'
 

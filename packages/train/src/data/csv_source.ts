@@ -14,7 +14,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link csvDataset}. */
-export interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
+interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.

@@ -5,7 +5,7 @@ import { codedRangeError, codedTypeError } from '../coded_error.js'
 
 const INT32 = integerIn(-(2 ** 31), 2 ** 31 - 1)
 
-export interface PaddedSequences<Data extends FloatArray | Int32Array> {
+export type PaddedSequences<Data extends FloatArray | Int32Array> = {
   /** [T,B,…]: time-major, T the longest length. */
   readonly tensor: Tensor<Data>
   /** [B], as `sequenceLengths` of a model's call. */

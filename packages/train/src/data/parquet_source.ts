@@ -10,7 +10,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link parquetDataset}. */
-export interface ParquetOptions extends OptionsOf<typeof OPTIONS> {}
+interface ParquetOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * The rows of a Parquet file, one row group at a time; every usual compression. Only `columns` are read when given.

@@ -31,7 +31,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link truncatedWindows}. */
-export interface WindowOptions extends OptionsOf<typeof OPTIONS> {}
+interface WindowOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can

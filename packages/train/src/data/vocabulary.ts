@@ -16,7 +16,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link Vocabulary}. */
-export interface VocabularyOptions extends OptionsOf<typeof OPTIONS> {}
+interface VocabularyOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
  * Symbols (characters, words, class names) and their ids: positions in the list.

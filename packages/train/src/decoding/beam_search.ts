@@ -43,7 +43,7 @@ export interface BeamSearchOptions<State> extends OptionsOf<typeof OPTIONS> {
   readonly gather: (state: State, parents: Int32Array) => State | Promise<State>
 }
 
-export interface BeamHypothesis {
+type BeamHypothesis = {
   /** Without the begin id; the end id is last when the hypothesis is finished. */
   readonly ids: readonly number[]
   readonly logProbability: number

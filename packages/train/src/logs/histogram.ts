@@ -1,6 +1,6 @@
 import { checkArguments, NUMBERS } from '@cudnn-rnn/canonical/rules'
 /** Fields of TensorFlow's HistogramProto: moments, and counts of values up to each limit. */
-export interface Histogram {
+export type Histogram = {
   readonly min: number
   readonly max: number
   readonly num: number

@@ -50,7 +50,7 @@ export interface StepReport {
 }
 
 /** Start of a resumed run. */
-export interface ResumedTraining {
+export type ResumedTraining = {
   /** The last step of the checkpoint that was restored. */
   readonly step: number
   /** Newer checkpoints that are damaged or lack a file. */

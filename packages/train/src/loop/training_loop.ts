@@ -13,7 +13,7 @@ import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './traini
 import type { TrainingStep } from './training_step.js'
 
 /** Some steps of a training, together. */
-export interface HistoryEntry {
+type HistoryEntry = {
   /** The last of them. */
   readonly step: number
   /** Mean over those that updated; NaN if none did. */

@@ -14,9 +14,9 @@ const OPTIONS = {
 }
 
 /** Options of {@link crossEntropy} and {@link sparseCrossEntropy}. */
-export interface CrossEntropyOptions extends OptionsOf<typeof OPTIONS> {}
+interface CrossEntropyOptions extends OptionsOf<typeof OPTIONS> {}
 
-export interface CrossEntropyResult {
+type CrossEntropyResult = {
   /** Mean over the rows that count, natural logarithm; 0 when none counts. */
   readonly loss: number
   /** [N…], each row's own loss, unweighted. */

@@ -10,7 +10,7 @@ export interface DiagonalGaussian {
   readonly logVariance: FloatTensor
 }
 
-export interface GaussianKlResult {
+type GaussianKlResult = {
   /** [N…]: the divergence of each row, summed over the last axis. */
   readonly divergence: FloatTensor
   /** Gradients of the sum of all divergences, by each input. */

@@ -29,7 +29,7 @@ const OPTIONS = {
 }
 
 /** A scalar function of named tensors, and the gradients to check. */
-export interface GradientCheckOptions<Name extends string = string> extends OptionsOf<typeof OPTIONS> {
+interface GradientCheckOptions<Name extends string = string> extends OptionsOf<typeof OPTIONS> {
   /** The tensors at which the gradients are compared. */
   readonly inputs: NamedFloats<Name>
   /** The loss at the values that it is called with; called many times. */
@@ -48,7 +48,7 @@ interface GradientMismatch {
   readonly error: number
 }
 
-export interface GradientCheckResult {
+type GradientCheckResult = {
   /** The largest absolute difference, as `tf.test.compute_gradient_error` returns it. */
   readonly maxError: number
   /** maxError divided by the largest magnitude of either gradient (0 when both are 0). */

@@ -2,7 +2,7 @@ import { checkTensor } from '@cudnn-rnn/ops/executor'
 import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 
-export interface MeanSquaredErrorResult {
+type MeanSquaredErrorResult = {
   readonly loss: number
   /** Gradients of `loss`, shaped as the predictions. */
   readonly gradients: { readonly predictions: FloatTensor; readonly targets: FloatTensor }

@@ -14,7 +14,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link Adagrad}. */
-export interface AdagradOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
+interface AdagradOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const ADAGRAD = {
   rule: 'adagrad',

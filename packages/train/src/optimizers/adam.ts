@@ -16,7 +16,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link Adam}. */
-export interface AdamOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
+interface AdamOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const ADAM = {
   rule: 'adam',

@@ -41,7 +41,7 @@ const COSINE_OPTIONS = {
 }
 
 /** Options of {@link cosineRate}. */
-export interface CosineOptions extends OptionsOf<typeof COSINE_OPTIONS> {}
+interface CosineOptions extends OptionsOf<typeof COSINE_OPTIONS> {}
 
 /**
  * final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017).
@@ -80,7 +80,7 @@ const EXPONENTIAL_OPTIONS = {
 }
 
 /** Options of {@link exponentialRate}. */
-export interface ExponentialOptions extends OptionsOf<typeof EXPONENTIAL_OPTIONS> {}
+interface ExponentialOptions extends OptionsOf<typeof EXPONENTIAL_OPTIONS> {}
 
 /**
  * initial·decay^(step/every): TensorFlow's `exponential_decay`.

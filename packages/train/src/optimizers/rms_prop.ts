@@ -14,7 +14,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link RmsProp}. */
-export interface RmsPropOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
+interface RmsPropOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const RMS_PROP = {
   rule: 'rmsProp',

@@ -19,7 +19,7 @@ const OPTIONS = {
 }
 
 /** Options of {@link Sgd}. */
-export interface SgdOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
+interface SgdOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const DEFAULTS = { momentum: 0, nesterov: false } as const
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { arrowDataset, type Dataset, finiteNumber, parquetDataset, type TableRow } from '../../src/index.js'
+import type { TableRow } from '../../src/data/table_row.js'
+import { arrowDataset, type Dataset, finiteNumber, parquetDataset } from '../../src/index.js'
 
 /** Written by pyarrow: fixtures/tables/make_tables.py. */
 const table = (name: string) => fileURLToPath(new URL(`../../../../fixtures/tables/${name}`, import.meta.url))

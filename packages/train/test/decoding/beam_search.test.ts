@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { type BeamSearchOptions, beamSearch, logSoftmax } from '../../src/index.js'
+import type { BeamSearchOptions } from '../../src/decoding/beam_search.js'
+import { beamSearch, logSoftmax } from '../../src/index.js'
 
 const CLASSES = 4
 const END = 3

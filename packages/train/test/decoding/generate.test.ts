@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { type GenerateOptions, generate } from '../../src/index.js'
+import type { GenerateOptions } from '../../src/decoding/generate.js'
+import { generate } from '../../src/index.js'
 
 /** A model of ids 0..4 that counts: the id after k is k+1. `read` are the ids it was given. */
 function counting() {

@@ -1,7 +1,8 @@
 import { Philox } from '@cudnn-rnn/ops/executor'
 import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { generate, type SamplingOptions, sampleToken } from '../../src/index.js'
+import type { SamplingOptions } from '../../src/decoding/sample_token.js'
+import { generate, sampleToken } from '../../src/index.js'
 
 const probabilities = [0.5, 0.25, 0.15, 0.1]
 const logits = Float32Array.from(probabilities, Math.log)

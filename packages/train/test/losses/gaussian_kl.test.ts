@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { type DiagonalGaussian, gaussianKl } from '../../src/index.js'
+import { gaussianKl } from '../../src/index.js'
+import type { DiagonalGaussian } from '../../src/losses/gaussian_kl.js'
 
 const tensor = (shape: number[], ...values: number[]) => ({ data: Float64Array.from(values), shape })
 const gaussian = (shape: number[], means: number[], logVariances: number[]): DiagonalGaussian => ({

@@ -40,7 +40,7 @@ export interface ScanOptions<State extends CellState = CellState> extends Option
 }
 
 /** Result of {@link scan}. */
-export interface ScanResult<State extends CellState = CellState> {
+export type ScanResult<State extends CellState = CellState> = {
   /** [T,B,…], zero past each row's length. */
   readonly output: Value
   /** At each row's last valid step; a row of length 0 keeps its initial state. */

@@ -87,10 +87,7 @@ export class TapeHandle {
     this.recording.checkOpen('open a scope')
     if (typeof body !== 'function') checkArguments('open a scope', { body }, { body: FUNCTION })
     const inner = new TapeHandle(this.recording)
-    const result = withEnd(
-      () => body(inner as GradientTape),
-      (value) => this.#close(inner, value),
-    )
+    const result = withEnd(body, (value) => this.#close(inner, value), inner as GradientTape)
     return result instanceof Promise ? (this.recording.pending(result) as Result) : result
   }
 

@@ -20,7 +20,7 @@ type OnTape<Params, Rest extends readonly unknown[], Result> = (
 ) => Result | Promise<Result>
 
 /** The result of a function of {@link valueAndGrad}. */
-export interface ValueAndGradients<Params> {
+export type ValueAndGradients<Params> = {
   /** Scalar. */
   readonly value: BackendTensor
   readonly gradients: GradientsOf<Params>
