@@ -8,7 +8,7 @@
 // folder that holds them. --check leaves the document alone. --brief compiles the kernels for three architectures instead of
 // ten, and implies --check.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,6 +17,8 @@ import { buildCudaEmulator } from '../../native/cuda_emulator/cuda_emulator.mjs'
 import { compareConstants } from './real_libraries/constants.mjs'
 import { compareWithRealCudnn, KNOWN_DIFFERENCES } from './real_libraries/differential.mjs'
 import { ARCHITECTURES, compileByNvcc, FEW_ARCHITECTURES } from './real_libraries/kernels.mjs'
+import { compileDivisions } from './real_libraries/persistent.mjs'
+import { modelOf } from './real_libraries/persistent_model.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -90,6 +92,8 @@ const removeBuild = ownTemporaryFolder()
 const build = tmpdir()
 /** The array in which CUDA's sin and cos reduce arguments above 105,615; no other code of the kernels has a stack. */
 const RANGE_REDUCTION_BYTES = 40
+/** The times of cuDNN and of PyTorch with which the model of the persistent kernels compares. */
+const MEASURED = '2026-11-27_nvidia_h200.md'
 /** Rows of the document, and failures. */
 const rows = []
 const failures = []
@@ -162,6 +166,14 @@ try {
     nvcc.problems.join('\n'),
   )
 
+  const persistent = await compileDivisions({ nvcc: join(nvidia, 'cu13/bin/nvcc'), build, isBrief: options.brief })
+  record(
+    'Persistent kernels by nvcc 13.0 for sm_90',
+    `${persistent.count} divisions of layers: at most ${persistent.registers} registers, ${persistent.problems.length} with spills`,
+    persistent.problems.length === 0,
+    persistent.problems.join('\n'),
+  )
+
   const differential = compareWithRealCudnn({
     ...{ cudnn, emulator: join(emulator, 'lib/cudnn9'), build },
     ...{ seed: Number(options.seed), count: Number(options.cases) },
@@ -176,14 +188,17 @@ try {
       .map((fault) => `${fault.call}\n  real      ${fault.line}\n  emulator  ${fault.emulated}`)
       .join('\n'),
   )
-  if (!options.check && !options.brief) writeFileSync(join(root, 'docs/gpu/without_gpu.md'), documentOf(known))
+  if (!options.check && !options.brief) {
+    const report = readFileSync(join(root, 'docs/gpu', MEASURED), 'utf8')
+    writeFileSync(join(root, 'docs/gpu/without_gpu.md'), documentOf(known, modelOf(persistent.divided, report)))
+  }
 } finally {
   removeBuild()
 }
 for (const failure of failures) console.error(`\n${failure}`)
 process.exitCode = failures.length === 0 ? 0 : 1
 
-function documentOf(known) {
+function documentOf(known, model) {
   const table = (head, lines) => [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`)
   return `${[
     "# NVIDIA's libraries without a GPU",
@@ -210,9 +225,31 @@ function documentOf(known) {
     '',
     '## Findings',
     '',
-    '- `hx` may be NULL where `dhx` is not, and `cx` where `dcx` is not, in every algorithm and type.',
-    '- Batch-major sequences need `CUDNN_RNN_PADDED_IO_ENABLED` even where all rows have T steps.',
-    '- A state descriptor is checked only where a pointer needs it, and then for every cell: `cDesc` of a GRU too.',
+    '- `hx` may be NULL if `dhx` is not, and `cx` where `dcx` is not, in every algorithm and type.',
+    '- Batch-major sequences need `CUDNN_RNN_PADDED_IO_ENABLED` even if all rows have T steps.',
+    '- A state descriptor is checked only if a pointer needs it, and then for every cell: `cDesc` of a GRU too.',
     '- `cudnnGetRNNTempSpaceSizes` already refuses too many units for the persistent algorithms.',
+    '',
+    '## Persistent kernels by a model',
+    '',
+    'Nothing here is measured: no GPU has run the [persistent kernels](../persistent_kernels.md). Parts of the time that PyTorch',
+    `took on an H200 ([measured](${MEASURED})), for T = 70, I = H. Each time is the least of cuDNN's, which was measured, and`,
+    'of the two divisions that the executor would try, if the compiler granted them registers without spills, by a model of a',
+    "step (`stepMicroseconds` of `persistent_shape.ts`), of cuBLAS's products and of memory. float32 includes `tf32x3`.",
+    '',
+    ...table(
+      ['constants', 'geometric mean', 'float32', 'bfloat16', 'TF32'],
+      model.means.map(({ name, ...means }) => [name, ...Object.values(means).map((mean) => mean.toFixed(2))]),
+    ),
+    '',
+    'By the expected constants:',
+    '',
+    ...table(
+      ['network', 'H', 'B', 'forward', 'training', 'kernels'],
+      model.cells.map(({ cell: { cellMode, precision, H, B }, isGranted, ratios: { expected } }) => [
+        `${cellMode.toUpperCase()} ${precision}`,
+        ...[H, B, expected.forward.toFixed(2), expected.training.toFixed(2), isGranted ? 'tried' : "cuDNN's"],
+      ]),
+    ),
   ].join('\n')}\n`
 }

@@ -343,5 +343,5 @@ function nameOfPrecision(precision: Arithmetic['precision']) {
 }
 
 function elementType({ precision }: Arithmetic): ElementType {
-  return precision === 'tf32' ? 'float32' : precision
+  return precision === 'tf32' || precision === 'tf32x3' ? 'float32' : precision
 }

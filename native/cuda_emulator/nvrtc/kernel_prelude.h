@@ -171,6 +171,7 @@ inline unsigned load_flag(const unsigned* place) { return __atomic_load_n(place,
 inline void raise_flag(unsigned* place) { __atomic_store_n(place, 1u, __ATOMIC_RELAXED); }
 inline unsigned long long nanoseconds() { return emulator_thread.now(); }
 inline void let_others_run() { emulator_thread.spin(); }
+inline void keep_order() {}
 inline unsigned to_tf32(float x) { return (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
 inline float bfloat16_value(unsigned short x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
 inline unsigned short bfloat16_bits(float x) {

@@ -3,16 +3,18 @@
 // run at the same time: a cooperative launch. docs/persistent_kernels.md explains it.
 //
 //   CELL    0 LSTM (gates i f g o), 1 GRU (r z n, linear before reset), 2 tanh, 3 relu
-//   KIND    0 float32 by FMA, 1 bfloat16, 2 TF32, 3 float16; 1 to 3 by tensor cores
+//   KIND    0 float32 by FMA, 1 bfloat16, 2 TF32, 3 float16, 4 float32 as three TF32 products; 1 to 4 by tensor cores
 //   HIDDEN  units of the layer;  UNITS  units of a block: gridDim.x = HIDDEN/UNITS
-//   WARPS   of a block;          ROWS   batch rows of a block: gridDim.y = ⌈batch/ROWS⌉
+//   WARPS   of a block;          ROWS   batch rows of a pass; a block has PASSES of them in a step:
+//                                       gridDim.y = ⌈batch/(ROWS·PASSES)⌉
 //   DIRECTIONS  of the network: a row of y has DIRECTIONS·HIDDEN columns
 //
 // A launch computes one direction of one layer, cuDNN's pseudo-layer. A row past its length keeps its state: y repeats it, and
 // gradients pass through unchanged.
 //
 // The warps of a block divide the columns of its product among them; each waits only for the columns that it multiplies.
-// Their sums meet in shared memory, then threads own (unit, row) pairs, whose cell state never leaves their registers.
+// Their sums meet in shared memory, then threads own (unit, row) pairs of one unit, whose states lie in shared memory.
+// Weights that do not fit into the registers lie there too, if tensor cores multiply.
 //
 // Note [Exchange]. y (or dgates) is filled with kEmpty before the launch, and a reader polls the words that it needs. A
 // word of 32 bits is written once, by one thread, so a word that is not empty is final: no flag, fence, counter or reset.
@@ -31,7 +33,9 @@ constexpr int kGates = CELL == 0 ? 4 : CELL == 1 ? 3 : 1;
 constexpr int kBiases = kGates + (CELL == 1);
 constexpr int kThreads = WARPS * 32;
 constexpr int kStride = DIRECTIONS * HIDDEN;  // of a row of y
-constexpr int kItems = (UNITS * ROWS + kThreads - 1) / kThreads;  // (unit, row) pairs of a thread
+constexpr int kItems = (UNITS * ROWS + kThreads - 1) / kThreads;  // (unit, row) pairs of a thread in a pass
+constexpr int kSlots = PASSES * kItems * kThreads;                // of the block in a step, each thread's own
+static_assert(kThreads % UNITS == 0, "the pairs of a thread have one unit");
 
 struct __align__(16) Words {
   unsigned w[4];
@@ -65,6 +69,8 @@ DEVICE unsigned long long nanoseconds() {
   return now;
 }
 DEVICE void let_others_run() {}
+// The compiler moves no load across it, of which it would request too many at once.
+DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 #define TENSOR_CORE(name, instruction)                                                                                 \
   DEVICE void name(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {                                  \
     asm volatile("mma.sync.aligned." instruction " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"              \
@@ -91,11 +97,12 @@ DEVICE unsigned short float16_bits(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
   return y;
 }
-#elif KIND == 2
+#elif KIND == 2 || KIND == 4
 TENSOR_CORE(multiply_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+// Volatile, as the compiler would keep the parts of all weights in registers from step to step.
 DEVICE unsigned to_tf32(float x) {
   unsigned y;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+  asm volatile("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
   return y;
 }
 #endif
@@ -196,11 +203,12 @@ struct Product {
   static constexpr int kOut = (OUT * kShare + 31) / 32;
   static constexpr int kPieces = kColumns / kShare / 4;    // of four columns, in a lane
   static constexpr int kLoads = (kColumns / 4 + 31) / 32;  // of four columns, of a batch row, that a lane fetches
+  static constexpr int kShared = ROWS * COLUMNS;           // floats of shared memory
   static_assert(kColumns % (4 * kShare) == 0, "columns of a lane come in fours");
   float w[kOut][kPieces * 4];
 
   template <class Weight>
-  MEMBER void load(const Weight& weight, int warp, int lane) {
+  MEMBER void load(const Weight& weight, float*, int warp, int lane) {
 #pragma unroll
     for (int i = 0; i < kOut; i++) {
       const int row = lane / kShare + i * (32 / kShare);
@@ -235,6 +243,7 @@ struct Product {
     }
 #pragma unroll
     for (int p = 0; p < kPieces; p++) {
+      keep_order();
 #pragma unroll
       for (int b = 0; b < ROWS; b++) {
         const float4 x = *(const float4*)(mine + b * kColumns + (p * kShare + lane % kShare) * 4);
@@ -269,12 +278,21 @@ struct Product {
   static constexpr int kPerLoad = 16 / (int)sizeof(Element);  // columns that a lane fetches at once
   static constexpr int kTiles = (OUT + 15) / 16;
   static constexpr int kChunks = kColumns / (4 * kPerLoad);
-  static constexpr int kFetched = kChunks < 8 ? kChunks : 8;  // chunks that are under way at once, as registers are scarce
+  // Chunks whose weights are in registers: the first ones. A thread reads the others from its own words of shared memory.
+  static constexpr int kMost = (WARPS > 8 ? 4 : 16) * (KIND == 4 ? 4 : KIND == 2 ? 7 : 8) / (8 * kTiles);
+  static constexpr int kHeld = kChunks < kMost ? kChunks : kMost;
+  static constexpr int kAtOnce = kHeld < kChunks ? 4 : 8;  // that are under way, as registers are scarce
+  static constexpr int kFetched = kChunks < kAtOnce ? kChunks : kAtOnce;
+  static constexpr int kShared = (kChunks - kHeld) * kTiles * 8 * kThreads;  // floats of shared memory
   static_assert(kColumns % (4 * kPerLoad) == 0, "four lanes fetch a chunk of columns");
-  unsigned w[kTiles][kChunks][2][4];
+  unsigned w[kTiles][kHeld > 0 ? kHeld : 1][2][4];
+
+  static MEMBER int place_of(int m, int c, int s) {
+    return (((c - kHeld) * kTiles + m) * 2 + s) * kThreads + threadIdx.x;
+  }
 
   template <class Weight>
-  MEMBER void load(const Weight& weight, int warp, int lane) {
+  MEMBER void load(const Weight& weight, float* shared, int warp, int lane) {
 #pragma unroll
     for (int m = 0; m < kTiles; m++) {
 #pragma unroll
@@ -285,16 +303,24 @@ struct Product {
           const int first = warp * kColumns + c * 4 * kPerLoad + lane % 4 * kPerLoad + s * kPerLoad / 2;
           const auto at = [&](int column) { return row < OUT ? weight(row, column) : 0.0f; };
 #if KIND == 1 || KIND == 3
-          w[m][c][s][r] = element_of(at(first + r / 2 * 2)) | (unsigned)element_of(at(first + r / 2 * 2 + 1)) << 16;
+          const unsigned word =
+              element_of(at(first + r / 2 * 2)) | (unsigned)element_of(at(first + r / 2 * 2 + 1)) << 16;
+#elif KIND == 2
+          const unsigned word = to_tf32(at(first + r / 2));
 #else
-          w[m][c][s][r] = to_tf32(at(first + r / 2));
+          const unsigned word = __float_as_uint(at(first + r / 2));
 #endif
+          if (c < kHeld) {
+            w[m][c][s][r] = word;
+          } else {
+            ((Words*)shared)[place_of(m, c, s)].w[r] = word;
+          }
         }
       }
     }
   }
 
-  MEMBER bool run(float* sums, float*, const Element* v, Index stride, bool waits, int rows, int warp, int lane,
+  MEMBER bool run(float* sums, float* shared, const Element* v, Index stride, bool waits, int rows, int warp, int lane,
                   Watch& watch) {
     const int quad = lane % 4;
     bool is_there = true;
@@ -311,10 +337,18 @@ struct Product {
         if (!fetch(x, place, waits, watch)) is_there = false;
         __syncwarp();
 #pragma unroll
-        for (int c = 0; c < kFetched; c++) {
+        for (int c = 0; c < kFetched && first + c < kChunks; c++) {
+          if (first + c >= kHeld) keep_order();
 #pragma unroll
           for (int m = 0; m < kTiles; m++) {
-            if (first + c < kChunks) multiply(total[m], w[m][first + c], x[c]);
+            if (first + c < kHeld) {
+              multiply(total[m], w[m][first + c], x[c]);
+            } else {
+              Words there[2];
+#pragma unroll
+              for (int s = 0; s < 2; s++) there[s] = ((const Words*)shared)[place_of(m, first + c, s)];
+              multiply(total[m], there, x[c]);
+            }
           }
         }
       }
@@ -330,23 +364,50 @@ struct Product {
     return is_there;
   }
 
-  MEMBER static void multiply(float (&total)[4], const unsigned (&a)[2][4], const Words& x) {
-#if KIND == 1 || KIND == 3
+  template <class Weights>
+  MEMBER static void multiply(float (&total)[4], const Weights& weights, const Words& x) {
+#if KIND == 4
+    // Tensor cores truncate as they add, so each chunk has its own sum.
+    float part[4] = {};
+#endif
 #pragma unroll
     for (int s = 0; s < 2; s++) {
+      unsigned a[4];
+#pragma unroll
+      for (int r = 0; r < 4; r++) a[r] = word_of(weights[s], r);
 #if KIND == 1
-      multiply_bfloat16(total, a[s], x.w[2 * s], x.w[2 * s + 1]);
+      multiply_bfloat16(total, a, x.w[2 * s], x.w[2 * s + 1]);
+#elif KIND == 3
+      multiply_float16(total, a, x.w[2 * s], x.w[2 * s + 1]);
+#elif KIND == 2
+      multiply_tf32(total, a, to_tf32(__uint_as_float(x.w[2 * s])), to_tf32(__uint_as_float(x.w[2 * s + 1])));
 #else
-      multiply_float16(total, a[s], x.w[2 * s], x.w[2 * s + 1]);
+      // Low·low is below the last bit of float32.
+      unsigned high[4], low[4], x_high[2], x_low[2];
+#pragma unroll
+      for (int r = 0; r < 4; r++) split(a[r], high[r], low[r]);
+#pragma unroll
+      for (int k = 0; k < 2; k++) split(x.w[2 * s + k], x_high[k], x_low[k]);
+      multiply_tf32(part, high, x_low[0], x_low[1]);
+      multiply_tf32(part, low, x_high[0], x_high[1]);
+      multiply_tf32(part, high, x_high[0], x_high[1]);
 #endif
     }
-#else
+#if KIND == 4
 #pragma unroll
-    for (int s = 0; s < 2; s++) {
-      multiply_tf32(total, a[s], to_tf32(__uint_as_float(x.w[2 * s])), to_tf32(__uint_as_float(x.w[2 * s + 1])));
-    }
+    for (int r = 0; r < 4; r++) total[r] += part[r];
 #endif
   }
+  static MEMBER unsigned word_of(const unsigned (&words)[4], int r) { return words[r]; }
+  static MEMBER unsigned word_of(const Words& words, int r) { return words.w[r]; }
+#if KIND == 4
+  // A float as the sum of two numbers of TF32.
+  static MEMBER void split(unsigned word, unsigned& high, unsigned& low) {
+    const float x = __uint_as_float(word);
+    high = to_tf32(x);
+    low = to_tf32(x - __uint_as_float(high));
+  }
+#endif
 };
 #endif
 
@@ -362,10 +423,10 @@ DEVICE float summed(const float* sums, int row, int b) {
 // One direction of one layer. The second direction computes the last step of a sequence first.
 struct Pass {
   Index time, batch, pseudo_layer;
-  int rows;  // of the block
-  MEMBER Pass(Index time, Index batch, Index pseudo_layer) : time(time), batch(batch), pseudo_layer(pseudo_layer) {
-    rows = min(ROWS, (int)batch - (int)blockIdx.y * ROWS);
-  }
+  MEMBER Pass(Index time, Index batch, Index pseudo_layer) : time(time), batch(batch), pseudo_layer(pseudo_layer) {}
+  // The first row of the block's p-th pass of a step, and the rows of it that there are.
+  static MEMBER int first(int p) { return (blockIdx.y * PASSES + p) * ROWS; }
+  MEMBER int rows(int p) const { return max(0, min(ROWS, (int)batch - first(p))); }
   MEMBER int direction() const { return DIRECTIONS == 2 ? (int)(pseudo_layer % 2) : 0; }
   // The place in the sequence of the step that is computed s-th.
   MEMBER Index step(int s) const { return direction() == 1 ? time - 1 - s : s; }
@@ -377,17 +438,18 @@ struct Pass {
   MEMBER Index saved() const { return pseudo_layer * time * batch; }
 };
 
-// The unit and the row of the batch that a thread owns.
+// The unit and the row of the batch that a thread owns, the n-th of a pass.
 struct Item {
-  int unit, row, b, u;
+  int unit, row, b, u, slot;
   bool is_mine;
   Index state;  // its place in a tensor of states
-  MEMBER Item(int n, const Pass& pass) {
+  MEMBER Item(int p, int n, const Pass& pass) {
     const int item = threadIdx.x + n * kThreads;
     u = item % UNITS, b = item / UNITS;
-    unit = blockIdx.x * UNITS + u, row = blockIdx.y * ROWS + b;
-    is_mine = item < UNITS * pass.rows;
+    unit = blockIdx.x * UNITS + u, row = pass.first(p) + b;
+    is_mine = item < UNITS * pass.rows(p);
     state = pass.state(row) + unit;
+    slot = p * kItems * kThreads + item;
   }
   // Whether the whole warp has none.
   static MEMBER bool is_none(int n) { return threadIdx.x / 32 * 32 + n * kThreads >= UNITS * ROWS; }
@@ -406,8 +468,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
                        unsigned* stuck) {
   constexpr int kOut = kGates * UNITS;
   extern __shared__ Words shared_memory[];
-  float* const sums = (float*)shared_memory;              // twice: of even and odd steps
-  float* const staging = sums + 2 * WARPS * ROWS * kOut;  // KIND 0: a row of v for each row of the batch
+  float* const sums = (float*)shared_memory;            // twice: of even and odd passes
+  float* const shared = sums + 2 * WARPS * ROWS * kOut;  // of the product
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Pass pass(time, batch, pseudoLayer);
   Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
@@ -418,39 +480,46 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
         const Index unit = row / UNITS * HIDDEN + blockIdx.x * UNITS + row % UNITS;
         return value_of(weights[recurrent + unit * HIDDEN + column]);
       },
-      warp, lane);
+      shared, warp, lane);
 
-  float state[kItems], last[kItems];  // c (LSTM), h
-  int length[kItems];
-  float offset[kItems][kGates], inner_offset[kItems];
+  float* const states = shared + product.kShared;  // c of an LSTM
+  float* const lasts = states + kSlots;            // h
+  for (int p = 0; p < PASSES; p++) {
+    for (int n = 0; n < kItems; n++) {
+      const Item item(p, n, pass);
+      states[item.slot] = item.is_mine && cx ? value_of(cx[item.state]) : 0.0f;
+      lasts[item.slot] = item.is_mine && hx ? value_of(hx[item.state]) : 0.0f;
+    }
+  }
+  float offset[kGates], inner_offset = 0.0f;
 #pragma unroll
-  for (int n = 0; n < kItems; n++) {
-    const Item item(n, pass);
-    state[n] = item.is_mine && cx ? value_of(cx[item.state]) : 0.0f;
-    last[n] = item.is_mine && hx ? value_of(hx[item.state]) : 0.0f;
-    length[n] = item.is_mine && lengths ? lengths[item.row] : (int)time;
-    inner_offset[n] = 0.0f;
-#pragma unroll
-    for (int g = 0; g < kGates; g++) {
-      offset[n][g] = item.is_mine ? value_of(weights[bias + g * HIDDEN + item.unit]) : 0.0f;
-      const float other = item.is_mine ? value_of(weights[recurrentBias + g * HIDDEN + item.unit]) : 0.0f;
-      if (CELL == 1 && g == 2) {
-        inner_offset[n] = other;
-      } else {
-        offset[n][g] += other;
-      }
+  for (int g = 0; g < kGates; g++) {
+    const int unit = g * HIDDEN + blockIdx.x * UNITS + threadIdx.x % UNITS;
+    offset[g] = value_of(weights[bias + unit]);
+    const float other = value_of(weights[recurrentBias + unit]);
+    if (CELL == 1 && g == 2) {
+      inner_offset = other;
+    } else {
+      offset[g] += other;
     }
   }
 
   bool is_lost = false;
-  for (int s = 0; s < time; s++) {
+  int turn = 0;
+#pragma unroll 1
+  for (int step = 0; step < time * PASSES; step++) {
+    const int s = step / PASSES, p = step % PASSES;
+    if (pass.rows(p) == 0) continue;
     const Index t = pass.step(s);
-    float* const now = sums + s % 2 * WARPS * ROWS * kOut;
+    float* const now = sums + turn++ % 2 * WARPS * ROWS * kOut;
     // Requested before the wait for h, as they do not depend on it.
-    float input[kItems][kGates];
+    float input[kItems][kGates], state[kItems], last[kItems];
+    int length[kItems];
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
-      const Item item(n, pass);
+      const Item item(p, n, pass);
+      state[n] = states[item.slot], last[n] = lasts[item.slot];
+      length[n] = item.is_mine && lengths ? lengths[item.row] : (int)time;
 #pragma unroll
       for (int g = 0; g < kGates; g++) {
         input[n][g] = item.is_mine ? products[((t * batch + item.row) * kGates + g) * HIDDEN + item.unit] : 0.0f;
@@ -458,9 +527,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     }
     bool is_there = true;
     if (s > 0 || hx) {
-      const int first = blockIdx.y * ROWS;
+      const int first = pass.first(p);
       const Element* const h = s > 0 ? y + place + pass.row(pass.step(s - 1), first) : hx + pass.state(first);
-      is_there = product.run(now, staging, h, s > 0 ? kStride : HIDDEN, s > 0, pass.rows, warp, lane, watch);
+      is_there = product.run(now, shared, h, s > 0 ? kStride : HIDDEN, s > 0, pass.rows(p), warp, lane, watch);
     } else {
       for (int k = lane; k < ROWS * kOut; k += 32) now[warp * ROWS * kOut + k] = 0.0f;
     }
@@ -469,7 +538,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
       if (Item::is_none(n)) continue;
-      const Item item(n, pass);
+      const Item item(p, n, pass);
       float z[kGates];
 #pragma unroll
       for (int g = 0; g < kGates; g++) {
@@ -478,26 +547,27 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       const bool is_active = t < length[n];
       float h_now, keep[kGates + 1];
       if (CELL == 0) {
-        const float i = sigmoid_of(z[0] + input[n][0] + offset[n][0]);
-        const float f = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[n][1 % kGates]);
-        const float g = tanhf(z[2 % kGates] + input[n][2 % kGates] + offset[n][2 % kGates]);
-        const float o = sigmoid_of(z[kGates - 1] + input[n][kGates - 1] + offset[n][kGates - 1]);
+        const float i = sigmoid_of(z[0] + input[n][0] + offset[0]);
+        const float f = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[1 % kGates]);
+        const float g = tanhf(z[2 % kGates] + input[n][2 % kGates] + offset[2 % kGates]);
+        const float o = sigmoid_of(z[kGates - 1] + input[n][kGates - 1] + offset[kGates - 1]);
         if (is_active) state[n] = f * state[n] + i * g;
         h_now = o * tanhf(state[n]);
         keep[0] = i, keep[1 % kGates] = f, keep[2 % kGates] = g, keep[kGates - 1] = o, keep[kGates] = state[n];
       } else if (CELL == 1) {
-        const float r = sigmoid_of(z[0] + input[n][0] + offset[n][0]);
-        const float i = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[n][1 % kGates]);
-        const float inner = z[kGates - 1] + inner_offset[n];
-        const float value = tanhf(input[n][kGates - 1] + offset[n][kGates - 1] + r * inner);
+        const float r = sigmoid_of(z[0] + input[n][0] + offset[0]);
+        const float i = sigmoid_of(z[1 % kGates] + input[n][1 % kGates] + offset[1 % kGates]);
+        const float inner = z[kGates - 1] + inner_offset;
+        const float value = tanhf(input[n][kGates - 1] + offset[kGates - 1] + r * inner);
         h_now = (1.0f - i) * value + i * last[n];
         keep[0] = r, keep[1 % kGates] = i, keep[kGates - 1] = value, keep[kGates] = inner;
       } else {
-        const float value = z[0] + input[n][0] + offset[n][0];
+        const float value = z[0] + input[n][0] + offset[0];
         h_now = CELL == 2 ? tanhf(value) : value < 0.0f ? 0.0f : value;
         keep[0] = keep[kGates] = 0.0f;
       }
       if (is_active) last[n] = h_now;
+      states[item.slot] = state[n], lasts[item.slot] = last[n];
       publish(y, place + pass.row(t, item.row) + item.unit, last[n], item.is_mine);
       if (!item.is_mine) continue;
       if (saved && CELL < 2) {
@@ -526,7 +596,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
                         Index batch, Index place, Index pseudoLayer, Index recurrent, Index patience, unsigned* stuck) {
   extern __shared__ Words shared_memory[];
   float* const sums = (float*)shared_memory;
-  float* const staging = sums + 2 * WARPS * ROWS * UNITS;
+  float* const shared = sums + 2 * WARPS * ROWS * UNITS;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Pass pass(time, batch, pseudoLayer);
   Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
@@ -536,30 +606,36 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       [&](int row, int column) {
         return value_of(weights[recurrent + (Index)column * HIDDEN + blockIdx.x * UNITS + row]);
       },
-      warp, lane);
-  float carry[kItems];   // LSTM: the gradient of c
-  float beside[kItems];  // of h: the part that passes the gates by
-  int length[kItems];
-  float total[kItems][kBiases];
+      shared, warp, lane);
+  float* const carries = shared + product.kShared;  // LSTM: the gradient of c
+  float* const besides = carries + kSlots;          // of h: the part that passes the gates by
+  float total[kBiases];
 #pragma unroll
-  for (int n = 0; n < kItems; n++) {
-    const Item item(n, pass);
-    carry[n] = CELL == 0 && item.is_mine && dcy ? value_of(dcy[item.state]) : 0.0f;
-    beside[n] = 0.0f;
-    length[n] = item.is_mine && lengths ? lengths[item.row] : (int)time;
-#pragma unroll
-    for (int g = 0; g < kBiases; g++) total[n][g] = 0.0f;
+  for (int g = 0; g < kBiases; g++) total[g] = 0.0f;
+  for (int p = 0; p < PASSES; p++) {
+    for (int n = 0; n < kItems; n++) {
+      const Item item(p, n, pass);
+      carries[item.slot] = CELL == 0 && item.is_mine && dcy ? value_of(dcy[item.state]) : 0.0f;
+      besides[item.slot] = 0.0f;
+    }
   }
   bool is_lost = false;
   // One more round than steps: the last one gives dhx.
-  for (int s = (int)time - 1; s >= -1; s--) {
+  int turn = 0;
+#pragma unroll 1
+  for (int step = (int)(time + 1) * PASSES - 1; step >= 0; step--) {
+    const int s = step / PASSES - 1, p = step % PASSES;
+    if (pass.rows(p) == 0) continue;
     const Index t = pass.step(s), t_before = pass.step(s - 1);
-    float* const now = sums + (s & 1) * WARPS * ROWS * UNITS;
+    float* const now = sums + turn++ % 2 * WARPS * ROWS * UNITS;
     // Requested before the wait.
-    float gate[kItems][kGates + 1], before[kItems], dh[kItems];
+    float gate[kItems][kGates + 1], before[kItems], dh[kItems], carry[kItems], beside[kItems];
+    int length[kItems];
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
-      const Item item(n, pass);
+      const Item item(p, n, pass);
+      carry[n] = carries[item.slot], beside[n] = besides[item.slot];
+      length[n] = item.is_mine && lengths ? lengths[item.row] : (int)time;
       const bool is_read = item.is_mine && s >= 0;
       const Index row = pass.saved() + t * batch + item.row;
 #pragma unroll
@@ -584,14 +660,14 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     }
     bool is_there = true;
     if (s < time - 1) {
-      const Element* const first = dgates + (pass.step(s + 1) * batch + (Index)blockIdx.y * ROWS) * kGates * HIDDEN;
-      is_there = product.run(now, staging, first, kGates * HIDDEN, true, pass.rows, warp, lane, watch);
+      const Element* const first = dgates + (pass.step(s + 1) * batch + pass.first(p)) * kGates * HIDDEN;
+      is_there = product.run(now, shared, first, kGates * HIDDEN, true, pass.rows(p), warp, lane, watch);
     }
     if (__syncthreads_or(!is_there)) is_lost = true;
 #pragma unroll
     for (int n = 0; n < kItems; n++) {
       if (Item::is_none(n)) continue;
-      const Item item(n, pass);
+      const Item item(p, n, pass);
       if (item.is_mine) {
         if (s < time - 1) {
           dh[n] += summed<UNITS>(now, item.u, item.b);
@@ -634,23 +710,18 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
       for (int g = 0; g < kGates; g++) publish(dgates, index + g * HIDDEN, is_active ? d[g] : 0.0f, item.is_mine);
 #pragma unroll
-      for (int g = 0; g < kBiases; g++) total[n][g] += item.is_mine && is_active ? d[g] : 0.0f;
+      for (int g = 0; g < kBiases; g++) total[g] += item.is_mine && is_active ? d[g] : 0.0f;
+      carries[item.slot] = carry[n], besides[item.slot] = beside[n];
     }
   }
-  // Both halves of the sums are free after this barrier.
-  __syncthreads();
 #pragma unroll
   for (int g = 0; g < kBiases; g++) {
-#pragma unroll
-    for (int n = 0; n < kItems; n++) {
-      const int item = threadIdx.x + n * kThreads;
-      if (item < UNITS * ROWS) sums[item] = total[n][g];
-    }
+    carries[threadIdx.x] = total[g];
     __syncthreads();
-    for (int u = threadIdx.x; u < UNITS; u += kThreads) {
+    if (threadIdx.x < UNITS) {
       float value = 0.0f;
-      for (int b = 0; b < pass.rows; b++) value += sums[b * UNITS + u];
-      dbias[((Index)blockIdx.y * kBiases + g) * HIDDEN + blockIdx.x * UNITS + u] = value;
+      for (int k = threadIdx.x; k < kThreads; k += UNITS) value += carries[k];
+      dbias[((Index)blockIdx.y * kBiases + g) * HIDDEN + blockIdx.x * UNITS + threadIdx.x] = value;
     }
     __syncthreads();
   }

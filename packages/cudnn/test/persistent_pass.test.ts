@@ -13,7 +13,9 @@ const gpu = openEmulatedGpu()
  * Parts of the largest number of a result: sums of floats in another order, products of 11 bits of mantissa, and gates and
  * gradients that are rounded to 11 and 8 bits from step to step.
  */
-const TOLERANCES: Readonly<Record<Precision, number>> = { float32: 2e-6, tf32: 2e-3, float16: 2e-3, bfloat16: 1.5e-2 }
+const TOLERANCES: Readonly<Record<Precision, number>> = {
+  ...{ float32: 2e-6, tf32x3: 2e-6, tf32: 2e-3, float16: 2e-3, bfloat16: 1.5e-2 },
+}
 
 interface Pass {
   readonly cellMode?: CellMode
@@ -46,7 +48,7 @@ async function resultsOf(backend: Backend, pass: Pass, precision: Precision = 'f
       drawn = (Math.imul(drawn, 1_664_525) + 1_013_904_223) >>> 0
       return scale * (drawn / 2 ** 31 - 1)
     })
-    const type = precision === 'tf32' ? 'float32' : precision
+    const type = precision === 'tf32' || precision === 'tf32x3' ? 'float32' : precision
     return { data: Float32Array.from(decoded(encoded(numbers, type), type)), shape }
   }
   const state = (seed: number) => tensor(seed, 0.8, numPseudoLayers(network), batch, units)
@@ -100,8 +102,16 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   }
 
   for (const cellMode of ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const) {
-    for (const precision of ['float32', 'tf32', 'bfloat16', 'float16'] as const) {
-      it(`${cellMode}, ${precision}: results are the reference's`, () => check({ cellMode }, precision))
+    for (const precision of ['float32', 'tf32', 'tf32x3', 'bfloat16', 'float16'] as const) {
+      it(`${cellMode}, ${precision}: results are the reference's`, async () => {
+        // With so many rows for a multiprocessor tensor cores take less time than FMA.
+        const isTf32 = precision === 'tf32' || precision === 'tf32x3'
+        // In more sums ten bits of mantissa decide on which side of relu's kink one is.
+        const isRelu = cellMode === 'rnn_relu'
+        if (isTf32) libraries.configure(isRelu ? 'multiprocessors=2' : 'multiprocessors=4')
+        const sizes = isRelu ? { batch: 5, time: 2 } : { units: 128, batch: 9, time: 3 }
+        await check(isTf32 ? { cellMode, ...sizes } : { cellMode }, precision)
+      })
     }
   }
 
@@ -112,6 +122,8 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     ['one row', { batch: 1 }, ''],
     ['rows in groups, the last of which is not full', { batch: 11, cellMode: 'gru' }, 'multiprocessors=12'],
     ['few multiprocessors', { batch: 6 }, 'multiprocessors=4'],
+    ['several passes a step, the last of which is not full', { batch: 21, cellMode: 'gru' }, 'multiprocessors=2'],
+    ['passes without rows', { batch: 33, time: 2, lengths: Array(33).fill(2) }, 'multiprocessors=4'],
     ['more units', { units: 256, time: 3, batch: 2 }, ''],
     ['units that are not a power of two', { units: 192, time: 3, cellMode: 'gru' }, ''],
     ['layers', { layers: 3, time: 3 }, ''],
@@ -126,6 +138,13 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     libraries.configure(settings)
     await check(pass)
     await check(pass, 'bfloat16')
+  })
+
+  it("weights that lie in shared memory: results are the reference's", async () => {
+    libraries.configure('multiprocessors=8')
+    for (const precision of ['tf32', 'tf32x3'] as const) {
+      await check({ units: 256, batch: 9, time: 2, lengths: [2, 1, 2, 2, 1, 2, 2, 2, 2] }, precision)
+    }
   })
 
   it.each<[string, Pass]>([

@@ -5,29 +5,23 @@ import { persistentShapes } from '../src/rnn/persistent_shape.js'
 
 const H200 = { multiProcessors: 132, computeCapability: 90 }
 
-const shapesOf = (
-  units: number,
-  batch: number,
-  precision: Precision,
-  device = H200,
-  cellMode: 'lstm' | 'gru' = 'lstm',
-) =>
+const shapesOf = (units: number, batch: number, precision: Precision, device = H200) =>
   persistentShapes(
-    createRnnDescriptor({ cellMode, numLayers: 1, numUnits: units, inputSize: 8 }),
+    createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: units, inputSize: 8 }),
     arithmeticOf('float32', precision),
     { time: 50, batch, sequenceLengths: null },
     device,
   )
 
 it('all blocks of a shape run at the same time, and hold all units and rows', () => {
-  for (const precision of ['float32', 'tf32', 'bfloat16', 'float16'] as const) {
+  for (const precision of ['float32', 'tf32', 'tf32x3', 'bfloat16', 'float16'] as const) {
     for (const units of [64, 128, 192, 512, 1024, 2048]) {
       for (const batch of [1, 5, 16, 64, 256]) {
         for (const shape of shapesOf(units, batch, precision)) {
           expect(shape.blocks * shape.units).toBe(units)
-          expect(shape.groups * shape.rows).toBeGreaterThanOrEqual(batch)
+          expect(shape.groups * shape.passes * shape.rows).toBeGreaterThanOrEqual(batch)
           expect(shape.blocks * shape.groups).toBeLessThanOrEqual(132)
-          expect(Math.max(shape.forwardBytes, shape.backwardBytes)).toBeLessThanOrEqual(96 * 1024)
+          expect(Math.max(shape.forwardBytes, shape.backwardBytes)).toBeLessThanOrEqual(227 * 1024)
         }
       }
     }
@@ -41,9 +35,39 @@ it.each<[number, number, Precision, boolean]>([
   [1024, 16, 'bfloat16', true],
   // The weights do not fit into the registers of 132 multiprocessors.
   [2048, 1, 'float32', false],
+  [2048, 1, 'bfloat16', true],
+  [1024, 64, 'tf32x3', true],
   [60, 1, 'float32', false],
 ])('%i units, %i rows, %s: %s', (units, batch, precision, isThere) => {
   expect(shapesOf(units, batch, precision).length > 0).toBe(isThere)
+})
+
+it('float32 as three products of TF32 is for many rows of a multiprocessor', () => {
+  const kindOf = (batch: number, precision: Precision) =>
+    shapesOf(128, batch, precision, { ...H200, multiProcessors: 4 })[0].kind
+  expect([kindOf(1, 'tf32x3'), kindOf(9, 'tf32x3'), kindOf(9, 'float32')]).toEqual(['float32', 'tf32x3', 'float32'])
+})
+
+it('weights of tensor cores that do not fit into registers are in shared memory', () => {
+  const bytesOf = (precision: Precision) => shapesOf(256, 9, precision, { ...H200, multiProcessors: 8 })[0].forwardBytes
+  expect(bytesOf('tf32') - bytesOf('bfloat16')).toBeGreaterThanOrEqual(2 ** 16)
+})
+
+it('more rows than a pass has room for are several passes a step', () => {
+  const [{ rows, passes, groups }] = shapesOf(64, 21, 'bfloat16', { ...H200, multiProcessors: 2 })
+  expect(passes).toBeGreaterThan(1)
+  expect(rows * passes * groups).toBeGreaterThanOrEqual(21)
+})
+
+it.each([
+  [80, 163],
+  [86, 99],
+  [90, 227],
+  [120, 99],
+])('blocks of compute capability %i have at most %i KiB of shared memory', (computeCapability, kibibytes) => {
+  const bytes = shapesOf(512, 64, 'tf32', { ...H200, computeCapability }).map((shape) => shape.forwardBytes)
+  expect(Math.max(...bytes)).toBeLessThanOrEqual(kibibytes * 1024)
+  expect(bytes.length).toBeGreaterThan(0)
 })
 
 it('a GPU with few multiprocessors, or without the instructions, has none', () => {

@@ -10,6 +10,7 @@ const PERSISTENT_SHAPES = [
   [1, 1, 8, 4, 8],
   [2, 2, 4, 4, 8],
   [0, 3, 8, 4, 8],
+  [1, 4, 8, 4, 8],
 ]
 
 const [file, folder, ...architectures] = process.argv.slice(2)
@@ -40,6 +41,7 @@ for (const architecture of architectures.filter((number) => Number(number) >= 80
       UNITS: units,
       WARPS: warps,
       ROWS: rows,
+      PASSES: 1 + (kind % 2),
     }
     const options = Object.entries(macros).map(([name, value]) => `-D${name}=${value}`)
     try {

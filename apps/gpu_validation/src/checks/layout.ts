@@ -134,7 +134,7 @@ const reserves = ({ options, isQuick, report, deadline }: CheckContext) =>
 /** S·H·bytes of everything a backward reads again, and 256; without dropout, H a multiple of 32. */
 function reserveBytes({ cellMode, numUnits, numLayers, direction, lengths, numProj, precision }: RawOptions): number {
   const directions = direction === 'bidirectional' ? 2 : 1
-  const bytes = { float64: 8, float32: 4, tf32: 4, float16: 2, bfloat16: 2 }[precision ?? 'float32']
+  const bytes = { float64: 8, float32: 4, tf32: 4, tf32x3: 4, float16: 2, bfloat16: 2 }[precision ?? 'float32']
   const steps = required(lengths, 'the sizes of reserve spaces are checked with given lengths').reduce(
     (sum, n) => sum + n,
     0,

@@ -5,10 +5,11 @@ import { CUBLAS_COMPUTE, CUBLAS_TYPES, DATA_TYPES, MATH_TYPES } from '../sys/cud
 
 /**
  * The arithmetic of a float32 executor. `float32` is true single precision; `tf32` lets tensor cores round products to
- * ten bits of mantissa; `float16` and `bfloat16` run the recurrent networks on 16-bit copies with float32 accumulation,
+ * ten bits of mantissa; `tf32x3` is `float32` but for the executor's own kernels, which may multiply as three products of
+ * TF32; `float16` and `bfloat16` run the recurrent networks on 16-bit copies with float32 accumulation,
  * while tensors, parameters and optimizer slots stay float32.
  */
-export type Precision = 'float32' | 'tf32' | 'float16' | 'bfloat16'
+export type Precision = 'float32' | 'tf32' | 'tf32x3' | 'float16' | 'bfloat16'
 
 /** Everything a precision decides, in the numbers of cuDNN and cuBLAS. */
 export interface Arithmetic {
@@ -43,13 +44,11 @@ function halfOf(half: 'float16' | 'bfloat16', cublasCompute: number): Arithmetic
   return { ...FLOAT32, ...types, mathType: MATH_TYPES.tensorOp, cublasCompute }
 }
 
+const SINGLE = { ...FLOAT32, mathType: MATH_TYPES.fma, cublasCompute: CUBLAS_COMPUTE.float32 } as const
+
 const ARITHMETICS: Readonly<Record<Arithmetic['precision'], Arithmetic>> = {
-  float32: {
-    ...FLOAT32,
-    precision: 'float32',
-    mathType: MATH_TYPES.fma,
-    cublasCompute: CUBLAS_COMPUTE.float32,
-  },
+  float32: { ...SINGLE, precision: 'float32' },
+  tf32x3: { ...SINGLE, precision: 'tf32x3' },
   tf32: {
     ...FLOAT32,
     precision: 'tf32',
@@ -77,7 +76,7 @@ const ARITHMETICS: Readonly<Record<Arithmetic['precision'], Arithmetic>> = {
  */
 export function arithmeticOf(dtype: FloatDType, precision: Precision | undefined): Arithmetic {
   if (dtype === 'float64' && precision === undefined) return ARITHMETICS.float64
-  const names = dtype === 'float64' ? [] : (['float32', 'tf32', 'float16', 'bfloat16'] as const)
+  const names = dtype === 'float64' ? [] : (['float32', 'tf32', 'tf32x3', 'float16', 'bfloat16'] as const)
   const found = names.find((name) => name === (precision ?? 'float32'))
   if (found !== undefined) return ARITHMETICS[found]
   throw codedRangeError(

@@ -18,7 +18,7 @@ import { multiply, type ProductTypes } from '../device/matrix_products.js'
 import type { Arithmetic } from '../device/precision.js'
 import { CUBLAS_COMPUTE, CUBLAS_TYPES } from '../sys/cudnn_enums.js'
 import type { KernelModule } from '../sys/native_addon.js'
-import { PERSISTENT_CELLS, PERSISTENT_KINDS, type PersistentShape } from './persistent_shape.js'
+import { type PersistentShape, persistentMacros } from './persistent_shape.js'
 import type { BackwardOperands, ForwardOperands, InputGradients, LayerKernels, OutputGradients } from './rnn_call.js'
 
 /** Nanoseconds that a block waits for another before it gives up: a step takes a thousandth of that. */
@@ -90,18 +90,9 @@ export class PersistentPass implements LayerKernels {
   }
 
   /** The text and the options of the kernels: everything that their machine code depends on. */
-  static source({ native, libraries, info }: DeviceSession, { network, arithmetic, shape }: PersistentOptions) {
-    const macros = {
-      CELL: PERSISTENT_CELLS[network.cellMode],
-      DIRECTIONS: numDirections(network),
-      KIND: PERSISTENT_KINDS[arithmetic.precision as keyof typeof PERSISTENT_KINDS],
-      HIDDEN: network.numUnits,
-      UNITS: shape.units,
-      WARPS: shape.warps,
-      ROWS: shape.rows,
-    }
+  static source({ native, libraries, info }: DeviceSession, { network, shape }: PersistentOptions) {
     const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
-    const options = Object.entries(macros).map(([name, value]) => `-D${name}=${value}`)
+    const options = persistentMacros(network, shape).map((one) => `-D${one}`)
     return { source: native.persistentSource(), options: [`--gpu-architecture=${architecture}`, ...options] }
   }
 

@@ -1,14 +1,16 @@
-import { numGates, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { numDirections, numGates, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { Arithmetic } from '../device/precision.js'
 
 /** How a persistent kernel divides a layer among the blocks of a grid: the macros of native/cudnn/kernels/persistent.cu. */
 export interface PersistentShape {
+  readonly kind: PersistentKind
   /** Units of a block; there are `blocks` of them. */
   readonly units: number
   readonly warps: number
-  /** Batch rows of a block; there are `groups` of them. */
+  /** Batch rows of a pass, of which a block has `passes` in a step; there are `groups` of such blocks. */
   readonly rows: number
+  readonly passes: number
   readonly blocks: number
   readonly groups: number
   /** Shared memory of a block. */
@@ -17,14 +19,28 @@ export interface PersistentShape {
 }
 
 /** The numbers of CELL. */
-export const PERSISTENT_CELLS = { lstm: 0, gru: 1, rnn_tanh: 2, rnn_relu: 3 } as const
+const CELLS = { lstm: 0, gru: 1, rnn_tanh: 2, rnn_relu: 3 } as const
 /** The numbers of KIND. */
-export const PERSISTENT_KINDS = { float32: 0, bfloat16: 1, tf32: 2, float16: 3 } as const
+const KINDS = { float32: 0, bfloat16: 1, tf32: 2, float16: 3, tf32x3: 4 } as const
+type PersistentKind = keyof typeof KINDS
+
+/** The macros of the kernels of this network and shape: NAME=number. */
+export function persistentMacros(network: RnnDescriptor, shape: PersistentShape): string[] {
+  const macros = {
+    CELL: CELLS[network.cellMode],
+    DIRECTIONS: numDirections(network),
+    KIND: KINDS[shape.kind],
+    HIDDEN: network.numUnits,
+    UNITS: shape.units,
+    WARPS: shape.warps,
+    ROWS: shape.rows,
+    PASSES: shape.passes,
+  }
+  return Object.entries(macros).map(([name, value]) => `${name}=${value}`)
+}
 
 /** ld.relaxed needs the first, tensor cores for these types the second. */
 const LEAST_CAPABILITY = { fma: 75, tensorCores: 80 } as const
-/** Shared memory of a block on every GPU from these on. */
-const MOST_SHARED_BYTES = 96 * 2 ** 10
 const REGISTERS_OF_MULTIPROCESSOR = 2 ** 16
 const MOST_REGISTERS_OF_THREAD = 255
 /** Registers of a thread beside its weights, the words that it fetched, its sums and its items, as ptxas used them. */
@@ -33,53 +49,122 @@ const REGISTERS_OF_ITEM = 12
 /** More items unroll into more code than the cache of instructions holds. */
 const MOST_ITEMS = 4
 
+/** KiB of shared memory of a block, by the compute capability from which on GPUs have it. */
+const SHARED_KIBIBYTES = [
+  [120, 99],
+  [90, 227],
+  [89, 99],
+  [87, 163],
+  [86, 99],
+  [80, 163],
+  [0, 64],
+] as const
+
 /** A pass's product: `out` rows of weights of a block, by `columns`. */
 interface Product {
   readonly registers: number
   readonly sharedBytes: number
+  /** Of weights that are read from shared memory for each eight rows. */
+  readonly weightBytes: number
+}
+
+type Division = Pick<PersistentShape, 'kind' | 'units' | 'warps' | 'rows' | 'passes'>
+
+const bytesOf = (kind: PersistentKind) => (kind === 'bfloat16' || kind === 'float16' ? 2 : 4)
+
+/** Rows and columns of the matrix of a block. */
+function sizesOf(network: RnnDescriptor, { units }: Division, isBackward: boolean): readonly [number, number] {
+  const gates = numGates(network)
+  return isBackward ? [units, gates * network.numUnits] : [gates * units, network.numUnits]
 }
 
 /** The needs of a product in the kernel; undefined if its columns cannot be divided among the lanes. */
-function product(
-  { bytes, precision }: Arithmetic,
-  { warps, rows }: { readonly warps: number; readonly rows: number },
-  out: number,
-  columns: number,
-): Product | undefined {
+function product(network: RnnDescriptor, division: Division, isBackward: boolean): Product | undefined {
+  const { kind, warps, rows, passes } = division
+  const [out, columns] = sizesOf(network, division, isBackward)
   const ofWarp = columns / warps
-  const sums = 2 * warps * rows * out * 4
-  if (precision === 'float32') {
+  const items = Math.ceil((division.units * rows) / (32 * warps))
+  const others = 2 * warps * rows * out * 4 + 2 * passes * items * 32 * warps * 4
+  if (kind === 'float32') {
     // Lanes that share a row.
     const share = out > 16 ? 1 : out > 8 ? 2 : out > 4 ? 4 : out > 2 ? 8 : 16
     if (ofWarp % (4 * share) !== 0) return undefined
     const ofLane = Math.ceil((out * share) / 32)
     const fetched = rows * Math.ceil(ofWarp / 128) * 4
-    return { registers: ofLane * (ofWarp / share + rows) + fetched, sharedBytes: sums + rows * columns * 4 }
+    const registers = ofLane * (ofWarp / share + rows) + fetched
+    return { registers, sharedBytes: others + rows * columns * 4, weightBytes: 0 }
   }
-  const chunk = 64 / bytes
+  const chunk = 64 / bytesOf(kind)
   if (ofWarp % chunk !== 0) return undefined
   const tiles = Math.ceil(out / 16)
   const chunks = ofWarp / chunk
-  return { registers: 8 * chunks * tiles + 4 * Math.min(chunks, 8) + 4 * tiles, sharedBytes: sums }
+  // The kernel's kMost.
+  const most = Math.floor(((warps > 8 ? 4 : 16) * (kind === 'tf32x3' ? 4 : kind === 'tf32' ? 7 : 8)) / (8 * tiles))
+  const held = Math.min(chunks, most)
+  const weightBytes = (chunks - held) * tiles * 32 * 32 * warps
+  const registers = 8 * held * tiles + 4 * Math.min(chunks, held < chunks ? 4 : 8) + 4 * tiles
+  return { registers, sharedBytes: others + weightBytes, weightBytes }
 }
 
-/** Whether the kernels compute this network at all; the shape of a pass is another question. */
-function isPersistable(network: RnnDescriptor, arithmetic: Arithmetic, computeCapability: number): boolean {
-  const { precision } = arithmetic
-  if (precision === 'float64') return false
-  const needed = precision === 'float32' ? LEAST_CAPABILITY.fma : LEAST_CAPABILITY.tensorCores
-  return (
-    computeCapability >= needed &&
+/** The kinds of kernels that compute this network at all; the shape of a pass is another question. */
+function kindsOf(
+  network: RnnDescriptor,
+  { precision }: Arithmetic,
+  computeCapability: number,
+): readonly PersistentKind[] {
+  const isTaken =
     network.inputMode === 'linear_input' &&
     network.biasMode === 'double' &&
     network.numProj === undefined &&
     network.cellClip === undefined
-  )
+  if (!isTaken || precision === 'float64') return []
+  // TF32 is a permission: FMA takes less time for few rows, as its weights need half of the registers.
+  const mayBeFma = precision === 'tf32' || precision === 'tf32x3'
+  const kinds: readonly PersistentKind[] = mayBeFma ? ['float32', precision] : [precision]
+  return kinds.filter((kind) => computeCapability >= LEAST_CAPABILITY[kind === 'float32' ? 'fma' : 'tensorCores'])
 }
 
 /**
- * The ways to divide these passes, the one with the least estimated work of a block first: all blocks run at the same time,
- * one on a multiprocessor, and hold their weights in registers. Empty if there is none.
+ * The constants of a model of a step, for an H200: microseconds from the store of a word to its arrival at other blocks, of the
+ * fixed part of a step and of one more pass, TB/s of the L2 cache, and the parts of their peaks that FMA and tensor cores
+ * reach. No GPU has confirmed it.
+ */
+const EXPECTED_STEP = { trip: 0.75, fixed: 0.25, pass: 0.1, cache: 4, fma: 0.65, tensorCores: 0.4 }
+/** Cycles of a microsecond; bytes of shared memory, multiplications by FMA and by tensor cores in bfloat16 of a cycle. */
+const CYCLES = 1750
+const SHARED_BYTES_OF_CYCLE = 128
+const FMA_OF_CYCLE = 128
+const TENSOR_CORES_OF_CYCLE = 2048
+/** How many times longer a multiplication of tensor cores takes than in 16 bits. */
+const SLOWNESS = { float32: 0, bfloat16: 1, float16: 1, tf32: 2, tf32x3: 6 } as const
+
+/** Microseconds of a step by the model. */
+export function stepMicroseconds(
+  network: RnnDescriptor,
+  shape: Omit<PersistentShape, 'forwardBytes' | 'backwardBytes'>,
+  isBackward: boolean,
+  constants = EXPECTED_STEP,
+): number {
+  const { kind, warps, rows, passes, blocks, groups } = shape
+  const [out, columns] = sizesOf(network, shape, isBackward)
+  const eights = passes * Math.ceil(rows / 8)
+  // A scheduler hides the time of one warp's instruction behind another warp.
+  const busy = Math.min(1, warps / 8)
+  const multiplied =
+    kind === 'float32'
+      ? (out * columns * rows * passes) / (FMA_OF_CYCLE * busy * constants.fma)
+      : (Math.ceil(out / 16) * 16 * columns * 8 * eights * SLOWNESS[kind]) /
+        (TENSOR_CORES_OF_CYCLE * busy * constants.tensorCores)
+  const weightBytes = (product(network, shape, isBackward)?.weightBytes ?? 0) * eights
+  const sumBytes = 2 * warps * out * rows * passes * 4
+  const fetched = (blocks * groups * rows * passes * columns * bytesOf(kind)) / (constants.cache * 1e6)
+  const cycles = multiplied + (weightBytes + sumBytes) / SHARED_BYTES_OF_CYCLE
+  return constants.trip + constants.fixed + constants.pass * (passes - 1) + fetched + cycles / CYCLES
+}
+
+/**
+ * The ways to divide these passes, the one with the least time by the model first: all blocks run at the same time, one on a
+ * multiprocessor, and hold their weights in registers and shared memory. Empty if there is none.
  */
 export function persistentShapes(
   network: RnnDescriptor,
@@ -88,33 +173,38 @@ export function persistentShapes(
   { multiProcessors, computeCapability }: { readonly multiProcessors: number; readonly computeCapability: number },
 ): readonly PersistentShape[] {
   if (time * batch * network.inputSize === 0) return []
-  if (!isPersistable(network, arithmetic, computeCapability)) return []
-  const others = OTHER_REGISTERS[arithmetic.precision === 'float32' ? 'fma' : 'tensorCores']
-  const gates = numGates(network)
-  const { numUnits } = network
-  const found: { readonly shape: PersistentShape; readonly work: number }[] = []
-  for (const warps of [2, 4, 8, 16]) {
-    for (const units of [2, 4, 8, 16, 32]) {
-      for (const rows of [1, 2, 4, 8, 16, 32]) {
-        const groups = Math.ceil(batch / rows)
-        const blocks = numUnits / units
-        const items = Math.ceil((units * rows) / (32 * warps))
-        if (!Number.isInteger(blocks) || blocks * groups > multiProcessors || items > MOST_ITEMS) continue
-        if (rows > 1 && rows / 2 >= batch) continue
-        const forward = product(arithmetic, { warps, rows }, gates * units, numUnits)
-        const backward = product(arithmetic, { warps, rows }, units, gates * numUnits)
-        if (forward === undefined || backward === undefined) continue
-        const registers = Math.min(MOST_REGISTERS_OF_THREAD, REGISTERS_OF_MULTIPROCESSOR / (32 * warps))
-        const needed = Math.max(forward.registers, backward.registers) + items * REGISTERS_OF_ITEM + others
-        const sharedBytes = Math.max(forward.sharedBytes, backward.sharedBytes)
-        if (needed > registers || sharedBytes > MOST_SHARED_BYTES) continue
-        // Multiplications of a lane, then the words that the block fetches and the sums that it adds, each in turn.
-        const multiplied = (gates * units * numUnits * rows) / (32 * warps)
-        const work = multiplied + (rows * numUnits) / 16 + (warps * gates * units * rows) / 32
-        const bytes = { forwardBytes: forward.sharedBytes, backwardBytes: backward.sharedBytes }
-        found.push({ shape: { units, warps, rows, blocks, groups, ...bytes }, work })
+  const [, kibibytes] = SHARED_KIBIBYTES.find(([least]) => computeCapability >= least) ?? [0, 0]
+  const found: { readonly shape: PersistentShape; readonly microseconds: number }[] = []
+  for (const division of divisions(kindsOf(network, arithmetic, computeCapability))) {
+    const { kind, units, warps, rows, passes } = division
+    const groups = Math.ceil(batch / (rows * passes))
+    const blocks = network.numUnits / units
+    const items = Math.ceil((units * rows) / (32 * warps))
+    if (!Number.isInteger(blocks) || blocks * groups > multiProcessors || items > MOST_ITEMS) continue
+    if (rows * passes > 1 && (rows * passes) / 2 >= batch) continue
+    const forward = product(network, division, false)
+    const backward = product(network, division, true)
+    if (forward === undefined || backward === undefined) continue
+    const registers = Math.min(MOST_REGISTERS_OF_THREAD, REGISTERS_OF_MULTIPROCESSOR / (32 * warps))
+    const others = OTHER_REGISTERS[kind === 'float32' ? 'fma' : 'tensorCores'] + items * REGISTERS_OF_ITEM
+    if (Math.max(forward.registers, backward.registers) + others > registers) continue
+    const [forwardBytes, backwardBytes] = [forward.sharedBytes, backward.sharedBytes]
+    if (Math.max(forwardBytes, backwardBytes) > kibibytes * 2 ** 10) continue
+    const shape = { ...division, blocks, groups, forwardBytes, backwardBytes }
+    const microseconds = stepMicroseconds(network, shape, false) + stepMicroseconds(network, shape, true)
+    found.push({ shape, microseconds })
+  }
+  return found.sort((a, b) => a.microseconds - b.microseconds).map(({ shape }) => shape)
+}
+
+function* divisions(kinds: readonly PersistentKind[]): Generator<Division> {
+  for (const kind of kinds) {
+    for (const warps of [2, 4, 8, 16]) {
+      for (const units of [2, 4, 8, 16, 32]) {
+        for (const rows of [1, 2, 4, 8, 16, 32]) {
+          for (const passes of [1, 2, 4, 8]) yield { kind, units, warps, rows, passes }
+        }
       }
     }
   }
-  return found.sort((a, b) => a.work - b.work).map(({ shape }) => shape)
 }

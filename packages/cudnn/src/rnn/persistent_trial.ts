@@ -6,6 +6,7 @@ import type { Arithmetic } from '../device/precision.js'
  */
 const LIMITS: Readonly<Record<Arithmetic['precision'], number>> = {
   float32: 1e-5,
+  tf32x3: 1e-5,
   tf32: 5e-3,
   float16: 5e-3,
   bfloat16: 2e-2,
