@@ -391,8 +391,9 @@ static __device__ REAL bias_correction(REAL rest, REAL step) { return -1 / expm1
 // Kingma & Ba's algorithm 1. The step is *steps if that is not null: a count of updates on the device, in which
 // those that a guard stopped are missing. With epsilonHat, ε is added to √v before the bias correction.
 extern "C" __global__ void apply_adam(FOUR(REAL*, x), FOUR(REAL*, m), FOUR(REAL*, v), FOUR(const REAL*, g),
-                                      FOUR(Index, count), const REAL* steps, REAL rate, REAL beta1, REAL rest1, REAL beta2, REAL rest2, REAL step,
-                                      REAL epsilon, Index epsilonHat, const REAL* guard, const REAL* live) {
+                                      FOUR(Index, count), const REAL* steps, REAL rate, REAL beta1, REAL rest1,
+                                      REAL beta2, REAL rest2, REAL step, REAL epsilon, Index epsilonHat,
+                                      const REAL* guard, const REAL* live) {
   if (stopped(guard)) return;
   if (live) {
     rate = live[0], beta1 = live[1], rest1 = live[2], beta2 = live[3], rest2 = live[4];

@@ -1,16 +1,5 @@
-import { elementCount } from '@cudnn-rnn/canonical'
 import type { ActivationName } from '@cudnn-rnn/ops/executor'
-import { activation } from './kinds/activation.js'
-import { attention } from './kinds/attention.js'
-import { attentionPooling } from './kinds/attention_pooling.js'
-import { columnFactors, diagonal } from './kinds/column_factors.js'
-import { columnScale, columnSlope } from './kinds/column_layers.js'
-import { conv1d, conv2d } from './kinds/convolution.js'
-import { dense } from './kinds/dense.js'
-import { dotProduct } from './kinds/dot_product.js'
-import { dropout } from './kinds/dropout.js'
-import { embedding } from './kinds/embedding.js'
-import { holdPadding } from './kinds/hold_padding.js'
+import { ATTENTION, ATTENTION_OPTIONS, causal, IS_CAUSAL, projection } from './keras/keras_attention.js'
 import { CONV2D, CONVOLUTIONS, MAX_POOLING2D } from './keras/keras_convolutions.js'
 import {
   type KerasLayer,
@@ -21,47 +10,52 @@ import {
   reshaped,
   scaled,
 } from './keras/keras_layers.js'
-import { EXPAND_DIMS, GET_ITEM, kept, overTime, STEPWISE_OPERATIONS, SUM } from './keras/keras_operations.js'
-import type { KerasOptions } from './keras/keras_options.js'
+import { EXPAND_DIMS, GET_ITEM, overTime, STEPWISE_OPERATIONS, SUM } from './keras/keras_operations.js'
 import {
   ACTIVATION,
   axis,
   CHANNELS_LAST,
-  choice,
   columnsOf,
   count,
   ends,
-  type Floats,
-  filled,
   ignoring,
   KERNEL_AND_BIAS,
   type KerasClass,
   type KerasOption,
-  type KerasWeight,
-  type LayerAt,
   lastAxis,
   number,
   only,
-  type PlannedLayer,
   SCALE_AND_CENTER,
   stated,
   stepsOf,
-  weightsOf,
+  unlessNull,
 } from './keras/keras_row.js'
-import type { Layer, LayerConfig, LayerDefinition } from './layer.js'
+import { NORMALIZED_AXIS, normalized, ONE_SCALE, rms, SHARED_AXES, slopes, standardized } from './keras/keras_scales.js'
+import { AXES, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
+import { activation } from './kinds/activation.js'
+import { attention } from './kinds/attention.js'
+import { attentionPooling } from './kinds/attention_pooling.js'
+import { columnScale, columnSlope } from './kinds/column_layers.js'
+import { conv1d, conv2d } from './kinds/convolution.js'
+import { dense } from './kinds/dense.js'
+import { dotProduct } from './kinds/dot_product.js'
+import { dropout } from './kinds/dropout.js'
+import { embedding } from './kinds/embedding.js'
+import { holdPadding } from './kinds/hold_padding.js'
 import { layerNorm } from './kinds/layer_norm.js'
 import { masking } from './kinds/masking.js'
 import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
 import { multiHeadAttention, timeSoftmax } from './kinds/multi_head_attention.js'
-import { type OnnxNodesOf, onnxConvolution, onnxPooling, onnxSpreadSteps } from './onnx/onnx_layers.js'
 import { rearrange } from './kinds/rearrange.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './kinds/recurrent.js'
 import { repeatVector } from './kinds/repeat_vector.js'
 import { reverse } from './kinds/reverse.js'
 import { lastStep, maxOverTime, meanOverTime, takesLastOfBackward } from './kinds/sequence_pooling.js'
-import { featuresOf } from './signal.js'
 import { stepFunction } from './kinds/step_function.js'
 import { averagePool1d, spreadSteps } from './kinds/step_windows.js'
+import type { Layer, LayerDefinition } from './layer.js'
+import { type OnnxNodesOf, onnxConvolution, onnxPooling, onnxSpreadSteps } from './onnx/onnx_layers.js'
+import { featuresOf } from './signal.js'
 
 /** A layer: how it is made, and its forms in other formats. */
 interface TableRow {
@@ -101,25 +95,6 @@ const NOTHING = {
   ActivityRegularization: nothing('l1', 'l2'),
 } satisfies Readonly<Record<string, KerasClass>>
 
-/** Options of windows of time. Keras' strides of None are the size of the pool. */
-const POOLING_1D = {
-  data_format: CHANNELS_LAST,
-  pool_size: axis('poolSize', 2),
-  strides: axis('strides', 'poolSize'),
-  padding: choice('padding', ['valid', 'same']),
-}
-/** Over the steps, or where the channels come first over the columns. */
-const pooled = (pool: (options: LayerAt['name']) => LayerDefinition, mask: 'uses' | 'ends'): KerasClass => ({
-  mask,
-  options: ignoring('keepdims', 'data_format'),
-  plan: (at) => {
-    const format = at.options.choice('data_format', ['channels_last', 'channels_first'], 'channels_last')
-    const { layers } = format === 'channels_first' ? permuted({ ...at, name: {} }, { dims: '2,1' }) : { layers: [] }
-    return { layers: kept(at, [...layers, pool(at.name)]) }
-  },
-})
-const NORMALIZED_AXIS = lastAxis('it must normalize the last axis')
-
 const RATE = stated('rate', (options) => {
   const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
   if (rate < 0 || rate > 1) throw options.wrong('rate', 'a number in 0..1')
@@ -135,155 +110,11 @@ const MASK_ZERO: KerasOption = {
   write: ({ maskZero }) => maskZero !== undefined,
 }
 
-/** null is none. */
-const unlessNull = (
-  own: string,
-  read: (options: KerasOptions, option: string) => unknown,
-  write?: (value: unknown) => unknown,
-) => stated(own, (options, option) => (options.value(option) == null ? undefined : read(options, option)), write)
-
 const MAXIMUM = unlessNull('maximum', (options, option) => {
   const maximum = options.value(option)
   if (typeof maximum === 'number' && maximum > 0) return maximum
   throw options.wrong(option, 'a number > 0')
 })
-
-const SHARED_AXES: KerasOption = {
-  read: ({ options, input: { isSequence } }, option) => {
-    const isShared = String(options.value(option) ?? '') === '1'
-    if (isSequence !== isShared) throw options.wrong(option, isSequence ? '[1]' : 'null')
-    return {}
-  },
-  write: (_, { input }) => (input.isSequence ? [1] : null),
-}
-
-/** The kernel and bias of attention: files have an axis for the heads. */
-const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] => {
-  const heads = (options: Readonly<Record<string, unknown>>) => [options['heads'], options[size] ?? options['keySize']]
-  const isOutput = own === 'output'
-  const named = (last: string) => (isOutput ? [`output/${last}`, `attention_output/${last}`] : `${own}/${last}`)
-  return [
-    {
-      name: named('kernel'),
-      shape: ([rows, units], options) => {
-        const ofHeads = heads(options) as number[]
-        return isOutput ? [...ofHeads, units] : [rows, ...ofHeads]
-      },
-    },
-    {
-      name: named('bias'),
-      when: 'use_bias',
-      shape: (own, options) => (isOutput ? own : (heads(options) as number[])),
-    },
-  ]
-}
-
-/** The axis of each operand, of which a vector has the columns alone. */
-const AXES: KerasOption = {
-  own: 'over, steps',
-  read: ({ options, input, others: [other = input] }, option) => {
-    const given = [options.value(option)].flat()
-    const over = [input, other].map((signal, k) => {
-      const axis = given[k] ?? given[0]
-      const rank = signal.isSequence ? 3 : 2
-      columnsOf(options, signal)
-      if (given.length > 2 || (axis !== 1 && axis !== rank - 1 && axis !== -1))
-        throw options.wrong(option, '1, 2 or -1, or two of these')
-      return axis === 1 && signal.isSequence ? 'steps' : 'columns'
-    })
-    return { over }
-  },
-  write: ({ over }, { input, others: [other = input] }) => {
-    return [input, other].map(({ isSequence }, k) => (isSequence && (over as string[])[k] === 'columns' ? 2 : 1))
-  },
-}
-
-/** The last axis, or none: one scale of all numbers. */
-const ONE_SCALE: KerasOption = {
-  read: (at, option) => {
-    const axes = [at.options.value(option)].flat().filter((axis) => axis !== null)
-    if (axes.length > 0) NORMALIZED_AXIS.read(at, option, {})
-    return { isOne: axes.length === 0 }
-  },
-}
-
-/** Fixed means and variances of columns, or of all numbers, which are in the file unless they are options. */
-function standardized(at: LayerAt, { isOne }: Readonly<Record<string, unknown>>): PlannedLayer {
-  const { options, input, name } = at
-  const features = (input.features ?? columnsOf(options, input)) / (input.height ?? 1)
-  const size = isOne === true ? 1 : features
-  const given = (['mean', 'variance'] as const).map((option) => {
-    const numbers = [options.value(option) ?? []].flat(8)
-    if (numbers.length === 0) return undefined
-    if (numbers.length === size && numbers.every((each) => Number.isFinite(each)))
-      return Float64Array.from(numbers as number[])
-    throw options.wrong(option, `${size} numbers`)
-  })
-  const shape = isOne === true ? [] : [size]
-  const isStored = given[0] === undefined
-  return {
-    layers: [columnScale({ channels: features, ...name })],
-    stored: isStored
-      ? [
-          ['mean', shape],
-          ['variance', shape],
-        ]
-      : [],
-    values: (stored) => {
-      const [mean, variance] = given.map((own, k) => {
-        const data = own ?? (stored[k] as Floats).data
-        return Float64Array.from({ length: features }, (_, column) => data[size === 1 ? 0 : column])
-      }) as [Float64Array, Float64Array]
-      const factors = variance.map((each) => 1 / Math.max(Math.sqrt(each), 1e-7))
-      const own = [features]
-      return [
-        { data: factors, shape: own },
-        { data: mean.map((each, k) => -each * factors[k]), shape: own },
-      ]
-    },
-  }
-}
-
-/** An argument of calls, not an option. */
-const IS_CAUSAL = stated(
-  'isCausal',
-  (options, option) => options.flag(option, false),
-  () => undefined,
-)
-
-const causal = ({ definition: { config } }: Layer) => (config['isCausal'] === true ? { use_causal_mask: true } : {})
-
-const OF_ATTENTION = {
-  use_scale: {
-    ...stated('isScaled', (options, option) => options.flag(option, false)),
-    write: ({ isScaled = false }: LayerConfig) => isScaled,
-  },
-  ...ignoring('dropout', 'training'),
-  use_causal_mask: IS_CAUSAL,
-}
-
-const READS = {
-  mask: 'normalizes',
-  weights: [{ name: 'scale', shape: (own, { score }) => (score === undefined ? [] : own) }],
-} satisfies Partial<KerasClass>
-
-/** The inference of a batch normalization: a factor and an offset for each column, or for each channel of pictures. */
-function normalized(at: LayerAt, { epsilon }: Readonly<Record<string, unknown>>): PlannedLayer {
-  const { options, input, name } = at
-  const isPicture = input.height !== undefined
-  const features = isPicture ? (input.features as number) / (input.height as number) : columnsOf(options, input)
-  const [shape, own] = [[features], weightsOf(SCALE_AND_CENTER, [[features], [features]], at)]
-  return {
-    layers: [isPicture ? columnScale({ channels: features, ...name }) : dense({ units: features, ...name })],
-    stored: [...own.stored, ['moving_mean', shape], ['moving_variance', shape]],
-    values: (stored) => {
-      const [mean, variance] = stored.slice(own.stored.length)
-      const [gamma, beta] = own.values(stored)
-      const { factors, offsets } = columnFactors({ mean, variance, gamma, beta }, features, epsilon as number)
-      return [isPicture ? { data: factors, shape } : diagonal([factors]), { data: offsets, shape }]
-    },
-  }
-}
 
 const steps = (className: string, option: string, value: unknown): KerasLayer[] => {
   const sizes = [value].flat()
@@ -593,8 +424,8 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     attention: {
       make: attention,
       keras: {
-        AdditiveAttention: { ...READS, implies: { score: 'additive' }, options: OF_ATTENTION },
-        Attention: { ...READS, options: { ...OF_ATTENTION, score_mode: only('dot') } },
+        AdditiveAttention: { ...ATTENTION, implies: { score: 'additive' }, options: ATTENTION_OPTIONS },
+        Attention: { ...ATTENTION, options: { ...ATTENTION_OPTIONS, score_mode: only('dot') } },
       },
       toKeras: async (layer, own) => [{ ...(await own()), takes: 2, call: causal(layer) }],
     },
@@ -670,51 +501,4 @@ export async function kerasLayersOf(layer: Layer): Promise<readonly KerasLayer[]
   const { keras = {}, toKeras }: Partial<TableRow> = LAYER_TABLE.get(layer.kind) ?? {}
   const own = () => layerOfClass(keras, layer)
   return (await toKeras?.(layer, own)) ?? [await own()]
-}
-
-/** Below 0 slope·x: a slope of each column, as Keras has other ones from 0 on alone. */
-function slopes({ input }: Layer, slope: number): KerasLayer {
-  const shape = [...(input.isSequence ? [1] : []), featuresOf(input)]
-  const config = { shared_axes: input.isSequence ? [1] : null }
-  return { className: 'PReLU', config, variables: { 'vars/0': { data: filled(shape, slope), shape } } }
-}
-
-/** The root of mean squares, without a factor of its columns. */
-export function rms({ input }: Layer, epsilon: unknown, scale?: Floats): KerasLayer {
-  const shape = [featuresOf(input)]
-  const variables = { 'vars/0': scale ?? { data: filled(shape, 1), shape } }
-  return { className: 'RMSNormalization', config: { axis: -1, epsilon: epsilon ?? 1e-7 }, variables }
-}
-
-function permuted({ options, input, name }: LayerAt, { dims }: Readonly<Record<string, unknown>>): PlannedLayer {
-  if (dims === (input.isSequence ? '1,2' : '1')) return { layers: [] }
-  const columns = columnsOf(options, input)
-  if (dims !== '2,1' || !input.isSequence) throw options.wrong('dims', '[2, 1]')
-  const time = stepsOf(options, input)
-  return { layers: [rearrange({ from: [time, columns], to: [columns, time], transposed: true, ...name })] }
-}
-
-/** The numbers of each row in another form, of which one size may be -1. */
-function rearranged({ options, input, name }: LayerAt, given: readonly number[]): PlannedLayer {
-  const { features, height } = input
-  if (features === null) throw options.refused('its input must be numbers, not class ids')
-  const known = elementCount(given.filter((size) => size !== -1))
-  const [, ...inner] = given
-  // A form whose columns stay has as many steps, and one without -1 states how many there are.
-  const isOfSteps = input.isSequence && given[0] === -1 && inner.length > 0 && elementCount(inner) === features
-  const time = input.time ?? (known === elementCount(given) && known % features === 0 ? known / features : undefined)
-  const from = input.isSequence
-    ? [isOfSteps ? (time ?? 1) : stepsOf(options, { ...input, time }), features]
-    : [features]
-  const all = elementCount(from)
-  const form = given.map((size) => (size === -1 ? all / known : size))
-  const isForm = form.every((size) => Number.isSafeInteger(size) && size >= 1) && elementCount(form) === all
-  if (!isForm || form.length > 3)
-    throw options.refused(`its shape must be one of ${all} numbers in 1..3 dimensions: current shape is [${given}]`)
-  const [first, ...rest] = form as [number, ...number[]]
-  const to = rest.length === 0 ? [first] : [first, elementCount(rest)]
-  const isKnown = isOfSteps || !input.isSequence || input.time !== undefined
-  const isSame =
-    isKnown && String(to) === String(from) && (rest.length !== 2 || height === undefined || height === rest[0])
-  return { layers: isSame ? [] : [rearrange({ from, to, ...name })], height: rest.length === 2 ? rest[0] : undefined }
 }

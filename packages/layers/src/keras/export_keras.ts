@@ -1,8 +1,15 @@
 import { encodeKerasArchive } from '@cudnn-rnn/interop'
-import { BranchLayer } from '../kinds/branch_layer.js'
-import { networkOrder } from '../kinds/cell_layer.js'
 import { noExport } from '../export_error.js'
 import { isRecurrent } from '../exported_network.js'
+import { BranchLayer } from '../kinds/branch_layer.js'
+import { networkOrder } from '../kinds/cell_layer.js'
+import { MERGES, type MergeName } from '../kinds/merges.js'
+import { TimeDistributedLayer } from '../kinds/time_distributed.js'
+import type { Layer } from '../layer.js'
+import { kerasLayersOf } from '../layer_table.js'
+import { type GraphNode, type ModelGraph, type Ref, stateSizes } from '../model/model_graph.js'
+import type { WholeModel } from '../model/whole_model.js'
+import { featuresOf } from '../signal.js'
 import {
   cellsOfBothSides,
   type FileUse,
@@ -13,17 +20,11 @@ import {
   type NetworkUse,
 } from './export_networks.js'
 import { graphOf } from './keras_graph.js'
-import { masksOf } from './keras_masks.js'
 import { described, type KerasConfig, type KerasLayer, placeOf, readVariables } from './keras_layers.js'
+import { masksOf } from './keras_masks.js'
 import { type Added, called, inKerasOrder, type Tensor } from './keras_order.js'
 import type { Floats } from './keras_row.js'
-import type { Layer } from '../layer.js'
-import { kerasLayersOf, rms } from '../layer_table.js'
-import { MERGES, type MergeName } from '../kinds/merges.js'
-import { featuresOf } from '../signal.js'
-import { TimeDistributedLayer } from '../kinds/time_distributed.js'
-import { type GraphNode, type ModelGraph, type Ref, stateSizes } from '../model/model_graph.js'
-import type { WholeModel } from '../model/whole_model.js'
+import { rms } from './keras_scales.js'
 
 const INPUT = 'input_layer'
 

@@ -1,9 +1,9 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import type { Padding } from '../kinds/masked_steps.js'
+import type { Layer, LayerConfig, LayerDefinition } from '../layer.js'
+import type { Signal } from '../signal.js'
 import { activationOf } from './keras_functions.js'
 import type { KerasOptions } from './keras_options.js'
-import type { Layer, LayerConfig, LayerDefinition } from '../layer.js'
-import type { Padding } from '../kinds/masked_steps.js'
-import type { Signal } from '../signal.js'
 
 export type Floats = Tensor<FloatArray>
 
@@ -169,6 +169,13 @@ export const lastAxis = (rule: string): KerasOption => ({
   },
   write: () => -1,
 })
+
+/** null is none. */
+export const unlessNull = (
+  own: string,
+  read: (options: KerasOptions, option: string) => unknown,
+  write?: (value: unknown) => unknown,
+) => stated(own, (options, option) => (options.value(option) == null ? undefined : read(options, option)), write)
 
 export const BIAS: KerasWeight = { name: 'bias', when: 'use_bias' }
 export const KERNEL_AND_BIAS: readonly KerasWeight[] = [{ name: 'kernel' }, BIAS]

@@ -1,0 +1,48 @@
+// Keras' layers of attention.
+import type { Layer, LayerConfig } from '../layer.js'
+import { ignoring, type KerasClass, type KerasWeight, stated } from './keras_row.js'
+
+/** The kernel and bias of attention: files have an axis for the heads. */
+export const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] => {
+  const heads = (options: Readonly<Record<string, unknown>>) => [options['heads'], options[size] ?? options['keySize']]
+  const isOutput = own === 'output'
+  const named = (last: string) => (isOutput ? [`output/${last}`, `attention_output/${last}`] : `${own}/${last}`)
+  return [
+    {
+      name: named('kernel'),
+      shape: ([rows, units], options) => {
+        const ofHeads = heads(options) as number[]
+        return isOutput ? [...ofHeads, units] : [rows, ...ofHeads]
+      },
+    },
+    {
+      name: named('bias'),
+      when: 'use_bias',
+      shape: (own, options) => (isOutput ? own : (heads(options) as number[])),
+    },
+  ]
+}
+
+/** An argument of calls, not an option. */
+export const IS_CAUSAL = stated(
+  'isCausal',
+  (options, option) => options.flag(option, false),
+  () => undefined,
+)
+
+export const causal = ({ definition: { config } }: Layer) =>
+  config['isCausal'] === true ? { use_causal_mask: true } : {}
+
+export const ATTENTION_OPTIONS = {
+  use_scale: {
+    ...stated('isScaled', (options, option) => options.flag(option, false)),
+    write: ({ isScaled = false }: LayerConfig) => isScaled,
+  },
+  ...ignoring('dropout', 'training'),
+  use_causal_mask: IS_CAUSAL,
+}
+
+export const ATTENTION = {
+  mask: 'normalizes',
+  weights: [{ name: 'scale', shape: (own, { score }) => (score === undefined ? [] : own) }],
+} satisfies Partial<KerasClass>
