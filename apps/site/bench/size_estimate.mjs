@@ -2,11 +2,12 @@
 const GATES = { lstm: 4, gru: 3, rnn_relu: 1, rnn_tanh: 1 }
 const NEAREST = 3
 
-/** The networks of a report as `{ …workload, threads, pass, ms, others: { library: ms } }`. */
+/** The networks of a report in float32 as `{ …workload, threads, pass, ms, others: { library: ms } }`. */
 export function measuredNetworks({ implementations, comparisons }) {
   const titles = new Map(implementations.map(({ name, title }) => [name, title]))
   const executor = implementations.find(({ kind }) => kind === 'executor').name
-  return comparisons.flatMap(({ workload, results }) => {
+  const single = comparisons.filter(({ results }) => results.every(({ series }) => series.precision === 'float32'))
+  return single.flatMap(({ workload, results }) => {
     const measured = results.filter(({ outcome }) => outcome.status === 'measured')
     const medians = new Map(measured.map(({ series, outcome }) => [series.implementation, outcome.spread.median]))
     const ms = medians.get(executor)
