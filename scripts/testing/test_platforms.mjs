@@ -22,10 +22,13 @@ const source = join(root, 'native/cpu')
 const testsOf = (folder, names) => names.split(' ').map((name) => `packages/${folder}/test/${name}.test.ts`)
 const allTestsOf = (folder) => filesBelow(root, `${folder}/test`, /(?<!browser)\.test\.ts$/)
 const EXECUTOR = testsOf('cpu', 'activations bound_steps native_counts quantized_weights random_sizes shared_memory')
-/** Packages that read and write files. Two tests start many programs: for those, see --every-package. */
+/** Tests that start many programs: for those, see --every-package. */
+const STARTS_MANY = /\/(crash|concurrent_savers|bin|train_command|classify_command|forecast_command)\.test\.ts$/
+/** Packages that read and write files. */
 const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable']
   .flatMap(allTestsOf)
-  .filter((file) => !/\/(crash|concurrent_savers)\.test\.ts$/.test(file))
+  .filter((file) => !STARTS_MANY.test(file))
+const PROGRAM = allTestsOf('apps/cli').filter((file) => !STARTS_MANY.test(file))
 
 /** But the tests of CUDA's emulator, which is for Linux, of the tools of development, and of a module that is imported by its path. */
 const EVERYTHING = ['packages', 'apps']
@@ -41,9 +44,7 @@ const { values, positionals } = parseArgs({ allowPositionals: true, options: { '
 const PLATFORMS = {
   'win32-x64': {
     addon: 'win32-x64',
-    tests: values['every-package']
-      ? EVERYTHING
-      : [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES, ...allTestsOf('apps/cli')],
+    tests: values['every-package'] ? EVERYTHING : [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES, ...PROGRAM],
     startsPrograms: true,
     // It follows no symbolic links.
     without: ['--without', '\\blinks?\\b|not a regular file'],

@@ -142,7 +142,8 @@ describe('cudnn-rnn forecast', () => {
     expect(killed.result).toBe(whole.result)
   }, 60_000)
 
-  it('resumes after Ctrl-C, and refuses changed data', async () => {
+  // On Windows kill ends a program without a signal: bin.test.ts sends it an event of the console.
+  it.skipIf(process.platform === 'win32')('resumes after Ctrl-C, and refuses changed data', async () => {
     const directory = await temporaryDirectory()
     const csv = await writeSeries(directory)
     const out = join(directory, 'run')

@@ -64,14 +64,12 @@ const INITIALIZER_STREAM = 1
  *
  * @example
  * ```ts
- * import { type CellVariables, UGRNNCell } from '@cudnn-rnn/rnn/cells'
+ * import { UGRNNCell } from '@cudnn-rnn/rnn/cells'
  *
- * function elementsOf(owner: CellVariables) {
- *   return [...owner.variables.values()].reduce((sum, { data }) => sum + data.length, 0)
- * }
  * const cell = new UGRNNCell(8)
  * cell.build(3, { seed: 1 })
- * console.log(elementsOf(cell), [...cell.variables.keys()]) // 192 ['kernel', 'bias']
+ * const elements = [...cell.variables.values()].reduce((sum, { data }) => sum + data.length, 0)
+ * console.log(elements, [...cell.variables.keys()]) // 192 ['kernel', 'bias']
  * ```
  */
 export abstract class CellVariables extends Inspectable {
