@@ -55,25 +55,28 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA
     expect(() => rnn.queuedStepper(params, BATCH)).toThrow(coded('ERR_RNN_DISPOSED'))
   })
 
+  // A graph becomes ready beside the steps: how soon depends on the machine.
+  const launches = () => libraries.report().calls['cudaGraphLaunch'] ?? 0
+
   it('replays steps as graphs, with the numbers of the calls', async () => {
     await using calls = await open({ algorithm: 'standard', graphs: false })
     await using graphs = await open({ algorithm: 'standard', graphs: true })
     const [plain, replayed] = [opened(calls).stepper, opened(graphs).stepper]
-    for (let t = 0; t < 8; t++) {
+    for (let t = 0; t < 8 || (launches() < 4 && t < 400); t++) {
       // Rows and frames differ from step to step.
-      const rows = Int32Array.of(t, 40 - t, 50)
+      const rows = Int32Array.of(t % 20, 40 - (t % 20), 50)
       const expected = await plain.stepRows(rows, frames(3, t))
       expect(await replayed.stepRows(rows, frames(3, t))).toEqual(expected)
     }
     expect(await replayed.state()).toEqual(await plain.state())
-    expect(libraries.report().calls['cudaGraphLaunch']).toBeGreaterThanOrEqual(4)
+    expect(launches()).toBeGreaterThanOrEqual(4)
   })
 
   it.each([false, true])('a step that fails leaves the states as they were; graphs: %s', async (areGraphs) => {
     await using backend = await open({ algorithm: 'standard', graphs: areGraphs })
     const { stepper } = opened(backend)
     const rows = Int32Array.of(1, 2, 3)
-    for (let t = 0; t < 6; t++) await stepper.stepRows(rows, frames(3, t))
+    for (let t = 0; t < 6 || (areGraphs && launches() === 0 && t < 400); t++) await stepper.stepRows(rows, frames(3, t))
     const before = await stepper.state()
     libraries.configure(areGraphs ? 'fault.cudaGraphLaunch=900@1' : 'fault.cudnnRNNForward=3000@1')
     await expect(stepper.stepRows(rows, frames(3))).rejects.toThrow(
