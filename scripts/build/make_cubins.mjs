@@ -13,9 +13,9 @@ import { openNvrtc } from './open_nvrtc.mjs'
 import { CUBINS, thisPlatform } from './platforms.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** From Turing to Blackwell. The other members of their families, of single boards, compile. */
+/** Turing to Blackwell. The other members of their families, of single boards, compile. */
 const ARCHITECTURES = '75,80,86,89,90,100,103,120'
-/** Those of them with many units for double. */
+/** Architectures with many units for double. */
 const DOUBLE = ['80', '90', '100']
 const MOST_BYTES = 1.5 * 2 ** 20
 

@@ -30,7 +30,7 @@ const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable']
   .filter((file) => !STARTS_MANY.test(file))
 const PROGRAM = allTestsOf('apps/cli').filter((file) => !STARTS_MANY.test(file))
 
-/** But the tests of CUDA's emulator, which is for Linux, of the tools of development, and of a module that is imported by its path. */
+/** The tests of all packages, without those of CUDA's emulator, of development tools, and of a module that is imported by its path. */
 const EVERYTHING = ['packages', 'apps']
   .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   .filter((folder) => existsSync(join(root, folder, 'test')))
