@@ -30,10 +30,9 @@ struct Job {
 };
 
 // Reads and checks the arguments of one operation of NativeExecutor (packages/cpu/src/native_addon.ts), for an executor
-// of float or double. The arguments are the properties of an object. Node-API takes 60 ns to find a property, so
-// forward, whose calls are the shortest, takes its arguments by their places instead. Throws RangeError
-// ERR_TENSOR_TRANSFERRED if an array does not have the length that the sizes require, TypeError ERR_DTYPE if its
-// element type differs.
+// of float or double. The arguments are properties of one object, but forward has the shortest calls and takes
+// positional arguments, because Node-API needs 60 ns to look up a property. Throws RangeError ERR_TENSOR_TRANSFERRED if
+// an array does not have the length that the sizes require, TypeError ERR_DTYPE if its element type differs.
 struct JobReader {
   using Read = Job (*)(const JobContext&, const Napi::Object&);
   // The name of the method of NativeExecutor.

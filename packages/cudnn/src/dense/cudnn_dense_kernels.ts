@@ -14,6 +14,7 @@ import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, blocksOf } from '../device/device_kernels.js'
+import { TENSORS_OF_LAUNCH } from '../sys/commands.js'
 import { CtcLosses } from './ctc_losses.js'
 import { computed, Operation } from './operation.js'
 import { launchUpdate } from './update_launch.js'
@@ -55,8 +56,8 @@ export class CudnnDenseKernels implements StatementKernels<CudnnTensor> {
     const { session } = this.#executor
     const most = session.info.multiProcessors * NORM_BLOCKS_PER_MULTIPROCESSOR
     const parts = tensors.map(({ buffer, shape }) => ({ x: buffer, count: elementCount(shape) }))
-    const launches = Array.from({ length: Math.ceil(parts.length / 4) }, (_, k) => {
-      const four = parts.slice(4 * k, 4 * k + 4)
+    const launches = Array.from({ length: Math.ceil(parts.length / TENSORS_OF_LAUNCH) }, (_, k) => {
+      const four = parts.slice(TENSORS_OF_LAUNCH * k, TENSORS_OF_LAUNCH * (k + 1))
       const largest = Math.max(...four.map(({ count }) => count))
       return { four, largest, blocks: Math.max(1, Math.min(Math.ceil(largest / ELEMENTS_PER_NORM_BLOCK), most)) }
     })

@@ -7,6 +7,7 @@ import {
   type Kind,
   PERSISTENT_KERNELS,
   type PersistentKernelName,
+  TENSORS_OF_LAUNCH,
 } from '../sys/commands.js'
 import type {
   CtcLossDescriptor,
@@ -86,7 +87,7 @@ interface Encoder {
   readonly code: number
   readonly names: readonly string[]
   readonly encodings: readonly Encoding[]
-  /** Of a kernel of four tensors, the fields that each of them has. */
+  /** The names of the fields that each tensor has, if the kernel takes four tensors. */
   readonly ofTensors: readonly string[]
   readonly scalarCount: number
 }
@@ -150,7 +151,7 @@ export class CommandList {
   readonly lifetimes: number[] = []
   readonly #home: BufferHome
   readonly #isDeferred: boolean
-  /** Where the last launch of tensors begins. */
+  /** The index in `words` at which the last launch of tensors begins. */
   #launchAt = 0
   /** The launch that takes more tensors, and how many it has. */
   #joined: { readonly at: number; tensors: number } | undefined
@@ -256,14 +257,16 @@ export class CommandList {
     const encoder = KERNEL_ENCODERS[name]
     const { ofTensors, encodings } = encoder
     words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
-    for (let k = 0; k < 4 * ofTensors.length; k++) {
-      const isNumber = encodings[k] === 'number'
-      const tensor = (tensors[k % 4] ?? tensors[0]) as Readonly<Record<string, DeviceBuffer | number>>
-      const value = tensor[ofTensors[k >> 2]]
-      if (isNumber) words.push(k % 4 < tensors.length ? (value as number) : 0)
-      else words.push(this.#slotOf(value as DeviceBuffer, encodings[k] === 'write'))
+    for (let field = 0; field < ofTensors.length; field++) {
+      const encoding = encodings[TENSORS_OF_LAUNCH * field]
+      for (let k = 0; k < TENSORS_OF_LAUNCH; k++) {
+        const tensor = (tensors[k] ?? tensors[0]) as Readonly<Record<string, DeviceBuffer | number>>
+        const value = tensor[ofTensors[field]]
+        if (encoding === 'number') words.push(k < tensors.length ? (value as number) : 0)
+        else words.push(this.#slotOf(value as DeviceBuffer, encoding === 'write'))
+      }
     }
-    this.#encode(encoder, shared as Readonly<Record<string, unknown>>, 4 * ofTensors.length)
+    this.#encode(encoder, shared as Readonly<Record<string, unknown>>, TENSORS_OF_LAUNCH * ofTensors.length)
   }
 
   /**
@@ -274,11 +277,14 @@ export class CommandList {
     const { words, scalars, actions } = this
     const [before, at] = [this.#joined, this.#launchAt]
     const { ofTensors, scalarCount } = KERNEL_ENCODERS[name]
-    const [shared, width] = [LAUNCH_HEAD + 4 * ofTensors.length, words.length - at]
+    const [shared, width] = [LAUNCH_HEAD + TENSORS_OF_LAUNCH * ofTensors.length, words.length - at]
     // Nothing was launched, for an empty tensor.
     if (width === 0) return
     let isJoined =
-      before !== undefined && before.tensors < 4 && before.at + width + 1 === at && words[at - 1] === SEGMENT
+      before !== undefined &&
+      before.tensors < TENSORS_OF_LAUNCH &&
+      before.at + width + 1 === at &&
+      words[at - 1] === SEGMENT
     for (let k = 0; isJoined && k < width; k++) {
       const isOfLaunch = k === 0 || k === 1 || k === 3 || k >= shared
       isJoined = !isOfLaunch || words[at + k] === words[at - 1 - width + k]
@@ -291,7 +297,7 @@ export class CommandList {
       return
     }
     words[before.at + 2] = Math.max(words[before.at + 2], words[at + 2])
-    for (let k = LAUNCH_HEAD; k < shared; k += 4) words[before.at + k + before.tensors] = words[at + k]
+    for (let k = LAUNCH_HEAD; k < shared; k += TENSORS_OF_LAUNCH) words[before.at + k + before.tensors] = words[at + k]
     before.tensors++
     words.length = at - 1
     scalars.length -= scalarCount

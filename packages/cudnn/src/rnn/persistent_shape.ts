@@ -64,13 +64,16 @@ const SHARED_KIBIBYTES = [
 interface Product {
   readonly registers: number
   readonly sharedBytes: number
-  /** Of weights that are read from shared memory for each eight rows. */
+  /** Bytes of weights that are read from shared memory for each eight rows. */
   readonly weightBytes: number
 }
 
 type Division = Pick<PersistentShape, 'kind' | 'units' | 'warps' | 'rows' | 'passes'>
 
 const bytesOf = (kind: PersistentKind) => (kind === 'bfloat16' || kind === 'float16' ? 2 : 4)
+
+/** Pairs of a unit and a row that a thread owns in a pass. */
+const itemsOf = ({ units, warps, rows }: Division) => Math.ceil((units * rows) / (32 * warps))
 
 /** Rows and columns of the matrix of a block. */
 function sizesOf(network: RnnDescriptor, { units }: Division, isBackward: boolean): readonly [number, number] {
@@ -83,7 +86,7 @@ function product(network: RnnDescriptor, division: Division, isBackward: boolean
   const { kind, warps, rows, passes } = division
   const [out, columns] = sizesOf(network, division, isBackward)
   const ofWarp = columns / warps
-  const items = Math.ceil((division.units * rows) / (32 * warps))
+  const items = itemsOf(division)
   const others = 2 * warps * rows * out * 4 + 2 * passes * items * 32 * warps * 4
   if (kind === 'float32') {
     // Lanes that share a row.
@@ -179,7 +182,7 @@ export function persistentShapes(
     const { kind, units, warps, rows, passes } = division
     const groups = Math.ceil(batch / (rows * passes))
     const blocks = network.numUnits / units
-    const items = Math.ceil((units * rows) / (32 * warps))
+    const items = itemsOf(division)
     if (!Number.isInteger(blocks) || blocks * groups > multiProcessors || items > MOST_ITEMS) continue
     if (rows * passes > 1 && (rows * passes) / 2 >= batch) continue
     const forward = product(network, division, false)

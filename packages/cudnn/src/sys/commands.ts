@@ -358,7 +358,10 @@ const REDUCTION = {
   ...{ m1: 'size', m2: 'size', m3: 'size', z0: 'size', z1: 'size', z2: 'size', z3: 'size' },
 } as const satisfies Readonly<Record<string, Kind>>
 
-/** The fields of a tensor, of the four tensors of a launch: x0 to x3 of x. */
+/** The most tensors of one launch: the macro FOUR of dense.cu. */
+export const TENSORS_OF_LAUNCH = 4
+
+/** The fields of each of the four tensors of a launch: x0 to x3 for x. */
 function four<const Fields extends Readonly<Record<string, 'in' | 'inout' | 'size'>>>(fields: Fields) {
   const all = Object.entries(fields).flatMap(([name, kind]) => [0, 1, 2, 3].map((k) => [`${name}${k}`, kind]))
   return Object.fromEntries(all) as {

@@ -7,7 +7,7 @@ export interface FileLayer {
   readonly config: Json
   /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
   readonly place: string
-  /** Of a `TimeDistributed` the place of its layer. Default: `layer` below its own. */
+  /** The place of the layer in a `TimeDistributed`. Default: `layer` below `place`. */
   readonly innerPlace?: string
   /** The calls that compute it: it is a model, or several layers. */
   readonly model?: FileGraph

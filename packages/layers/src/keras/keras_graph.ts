@@ -26,7 +26,7 @@ const MODEL_CLASSES = new Set<unknown>(['Sequential', 'Functional', 'Model'])
 /** Deeper nesting is a trap. */
 const DEEPEST = 64
 
-/** Where a model is. */
+/** The position of a model in the file and among the models around it. */
 interface Within {
   readonly path: string
   /** Before the names of its layers: those of the models around it, each with `/`. */

@@ -11,7 +11,7 @@ import type { Signal } from '../signal.js'
 export const dotProduct = layer(
   'dotProduct',
   {
-    /** Of the first and the second value. A vector has columns alone. */
+    /** The axis of the first and of the second value that the product sums over. A vector has columns alone. */
     over: where(
       listOf(oneOf(['steps', 'columns'])),
       'one of steps, columns for each value',
