@@ -49,7 +49,7 @@ for (const { folder, packageName } of packages.filter(({ manifest }) => manifest
 
 const missing = publicEntries().find(({ types }) => !existsSync(types))
 if (missing !== undefined) throw new Error(`Cannot check docs as ${missing.types} is not built: npm run build`)
-const { failures, count: codes } = await checkErrorCodes(root)
+const { failures, count: codes } = checkErrorCodes(root)
 failures.push(...(await checkOptimizerRules(root)))
 failures.push(...new Set(NODE_TYPES.flatMap((nodeTypes) => typeErrors(exampleProgram(nodeTypes)))))
 failures.push(...exampleRules(examples, publicEntries()))

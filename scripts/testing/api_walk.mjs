@@ -19,7 +19,7 @@ import { checkFacade, entryPoints, publicApi } from './api_walk/public_api.mjs'
 import { LEFT_OUT, ON_EVERY_EXECUTOR, ON_ONE_EXECUTOR, REFUSED_WHOLE } from './api_walk/scope.mjs'
 import { createSubjects } from './api_walk/subjects.mjs'
 import { bundleProgram } from './bundle_program.mjs'
-import { errorCodes } from '../checks/error_codes.mjs'
+import { errorRows } from '../checks/error_codes.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '')
@@ -48,7 +48,7 @@ await bundleProgram(voiceServer, bundled)
 const entries = [{ name: 'voice-server', types: voiceServer, module: bundled }, ...entryPoints(root)]
 const { callables, shapes } = await publicApi(entries, new Set(Object.keys(createSubjects({}, {}))))
 const facadeFailures = await checkFacade(entries, new Set(callables.map(({ owner, name }) => owner ?? name)))
-const codes = [...(await errorCodes(root)).keys()]
+const codes = errorRows(root).map(({ code }) => code)
 const idle = LEFT_OUT.filter(([pattern]) => callables.every(({ label }) => !pattern.test(label)))
 const isLeftOut = ({ label }) => LEFT_OUT.some(([pattern]) => pattern.test(label))
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { codedError } from './coded_error.js'
+import { codedError } from '@cudnn-rnn/canonical/rules'
 
 /** float32 tensors, row-major and little-endian, one after the other in a file; the list of them travels beside it. */
 export interface TensorFile {

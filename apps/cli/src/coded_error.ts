@@ -1,13 +1,11 @@
-import type { FilesErrorCode } from '@cudnn-rnn/checkpoint/files'
 import type { ErrorCode } from '@cudnn-rnn/rnn'
-import type { CliErrorCode } from './error_codes.js'
 
 /**
  * An error of the command line with a stable `code`, which `--json` and tests read. Its message may have several lines: the makers of
  * the packages escape line ends, as a message of theirs may quote a file.
  */
 export function codedRangeError(
-  code: CliErrorCode | FilesErrorCode | ErrorCode,
+  code: ErrorCode,
   message: string,
   fields: Readonly<Record<string, unknown>> = {},
 ): RangeError {

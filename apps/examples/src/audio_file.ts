@@ -1,8 +1,7 @@
-import { thrownMessage } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, thrownMessage } from '@cudnn-rnn/canonical/rules'
 import { readRegularFile, writeFileAtomic } from '@cudnn-rnn/checkpoint/files'
 import { mixChannels, SAMPLE_RATE, wavFile } from '@cudnn-rnn/pretrained'
 import wavefile from 'wavefile'
-import { codedRangeError } from './coded_error.js'
 
 /**
  * A WAV file of any rate and bit depth, its channels mixed to one, as samples in -1..1 at {@link SAMPLE_RATE}.

@@ -1,5 +1,4 @@
-import { describeValue } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical/rules'
 
 /**
  * The one table of recurrent cells: gates in canonical order (which is cuDNN's), and whether a cell state exists.

@@ -1,6 +1,5 @@
-import { checkIsObject, describeValue } from '@cudnn-rnn/canonical/rules'
+import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/canonical/rules'
 import { gatesOf } from './cell_mode.js'
-import { codedTypeError } from './coded_error.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 
 const ACTION = 'read the sizes of a network'

@@ -1,4 +1,4 @@
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { outputSize } from './dimensions.js'
 import { type ParamRegion, paramRegions } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'

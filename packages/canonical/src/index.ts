@@ -16,7 +16,13 @@
  * @packageDocumentation
  */
 
-export { type AbortSignalLike, type CodedError, describeValue, hasErrorCode } from '@cudnn-rnn/canonical/rules'
+export {
+  type AbortSignalLike,
+  type CodedError,
+  describeValue,
+  type ErrorCode,
+  hasErrorCode,
+} from '@cudnn-rnn/canonical/rules'
 export { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from './cell_activation.js'
 export { CELL_MODES, type CellMode, gatesOf } from './cell_mode.js'
 export {
@@ -27,7 +33,6 @@ export {
   numPseudoLayers,
   outputSize,
 } from './dimensions.js'
-export type { CanonicalErrorCode } from './error_codes.js'
 export {
   flatLayout,
   type ParamLayout,
@@ -37,13 +42,14 @@ export { canonicalToFlax, flaxToCanonical } from './frameworks/flax_layout.js'
 export type { FrameworkLayout, Placement } from './frameworks/framework_layout.js'
 export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './frameworks/framework_tensors.js'
 export { type Framework, GATE_ORDERS, gatePosition } from './frameworks/gate_order.js'
-export { Inspectable, type Summary } from './inspectable.js'
 export { canonicalToKeras, type KerasVariant, kerasToCanonical } from './frameworks/keras_layout.js'
-export { layoutKey } from './layout_key.js'
 export { canonicalToOnnx, ONNX_PEEPHOLES, onnxToCanonical } from './frameworks/onnx_layout.js'
+export { canonicalToPytorch, pytorchToCanonical } from './frameworks/pytorch_layout.js'
+export { canonicalToTensorflow, tensorflowLayout, tensorflowToCanonical } from './frameworks/tensorflow_layout.js'
+export { Inspectable, type Summary } from './inspectable.js'
+export { layoutKey } from './layout_key.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export { type ParamRegion, type ParamRegions, paramRegions } from './param_regions.js'
-export { canonicalToPytorch, pytorchToCanonical } from './frameworks/pytorch_layout.js'
 export {
   BIAS_MODES,
   type BiasMode,
@@ -62,4 +68,3 @@ export {
   type FloatArray,
   type Tensor,
 } from './tensor.js'
-export { canonicalToTensorflow, tensorflowLayout, tensorflowToCanonical } from './frameworks/tensorflow_layout.js'

@@ -2,13 +2,14 @@ import {
   arrayTypeOf,
   checkArguments,
   checkIsObject,
+  codedRangeError,
+  codedTypeError,
   describeValue,
   listOf,
   liveLength,
   OBJECT,
   ownView,
 } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
 

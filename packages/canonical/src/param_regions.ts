@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type GateName, gatesOf } from './cell_mode.js'
-import { codedRangeError } from './coded_error.js'
 import { hiddenColumns, layerInputSize, numDirections, numPseudoLayers } from './dimensions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 

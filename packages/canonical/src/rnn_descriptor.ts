@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  codedRangeError,
   describeValue,
   FINITE,
   integerIn,
@@ -11,7 +12,6 @@ import {
   where,
 } from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, type CellMode } from './cell_mode.js'
-import { codedRangeError } from './coded_error.js'
 
 export const INPUT_MODES = ['linear_input', 'skip_input', 'auto_select'] as const
 export const DIRECTIONS = ['unidirectional', 'bidirectional'] as const

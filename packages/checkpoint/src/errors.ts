@@ -1,8 +1,4 @@
-import type { CheckpointErrorCode } from './error_codes.js'
-
-export type { CheckpointErrorCode } from './error_codes.js'
-
-import { thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
 
 /** The subject of an error, and its cause. */
 interface ErrorPlace {
@@ -27,12 +23,12 @@ interface ErrorPlace {
  */
 export class CheckpointError extends Error {
   override readonly name = 'CheckpointError'
-  readonly code: CheckpointErrorCode
+  readonly code: ErrorCode
   /** The file or prefix. */
   readonly path: string | undefined
   readonly tensorName: string | undefined
 
-  constructor(code: CheckpointErrorCode, message: string, { path, tensorName, cause }: ErrorPlace = {}) {
+  constructor(code: ErrorCode, message: string, { path, tensorName, cause }: ErrorPlace = {}) {
     super(
       visibleMessage(path === undefined ? message : `${message}: ${path}`),
       cause === undefined ? undefined : { cause },
@@ -57,9 +53,9 @@ export class CheckpointError extends Error {
  * }
  * ```
  */
-export function isCheckpointError(error: unknown, ...codes: CheckpointErrorCode[]): error is CheckpointError {
+export function isCheckpointError(error: unknown, ...codes: ErrorCode[]): error is CheckpointError {
   if (!(error instanceof Error) || error.name !== 'CheckpointError' || !('code' in error)) return false
-  return codes.length === 0 || codes.includes(error.code as CheckpointErrorCode)
+  return codes.length === 0 || codes.includes(error.code as ErrorCode)
 }
 
 /** The error of bytes that violate their format. */

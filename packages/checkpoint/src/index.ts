@@ -20,12 +20,12 @@
 
 // Reading
 
-export { type ByteInput, type ResponseLike, responseSource } from './store/byte_input.js'
-export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'
 export type { CheckpointReader } from './bundle/checkpoint_reader.js'
-export { openFileSource } from './store/file_source.js'
 export { openCheckpointFrom } from './open_checkpoint.js'
 export { openCheckpoint } from './open_checkpoint_file.js'
+export { type ByteInput, type ResponseLike, responseSource } from './store/byte_input.js'
+export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'
+export { openFileSource } from './store/file_source.js'
 
 // Writing
 
@@ -41,12 +41,12 @@ export { MemoryStore } from './store/memory_store.js'
 // The state of a directory
 
 export { latestCheckpoint, resolvePath, writeCheckpointState } from './save/checkpoint_directory.js'
-export { FileLock } from './store/file_lock.js'
 export { recoverSaves } from './save/save_recovery.js'
 export { readCheckpointState } from './save/state_file.js'
+export { FileLock } from './store/file_lock.js'
 
 // Tensors and errors
 
 export { type CheckpointDType, dtypeOfArray, type NumericArray } from './bundle/dtype.js'
-export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
 export type { CheckpointTensor } from './bundle/tensor.js'
+export { CheckpointError, isCheckpointError } from './errors.js'

@@ -12,10 +12,11 @@
  * ```
  * @packageDocumentation
  */
-export { type ByteInput, type ResponseLike, responseSource } from './store/byte_input.js'
-export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'
+
 export type { CheckpointReader } from './bundle/checkpoint_reader.js'
 export type { CheckpointDType, NumericArray } from './bundle/dtype.js'
-export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
-export { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export type { CheckpointTensor, TensorData } from './bundle/tensor.js'
+export { CheckpointError, isCheckpointError } from './errors.js'
+export { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
+export { type ByteInput, type ResponseLike, responseSource } from './store/byte_input.js'
+export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'

@@ -1,4 +1,4 @@
-import { checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkOptions, codedRangeError, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import {
   type HostBackend,
@@ -9,7 +9,6 @@ import {
   openKernelBackend,
   WEIGHT_FORMATS,
 } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 import { createCpuExecutor } from './cpu_executor.js'
 import { chooseInstructionSet, INSTRUCTION_SETS } from './instruction_set.js'
 import type { NativeAddon } from './native_addon.js'

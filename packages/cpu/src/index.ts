@@ -24,5 +24,4 @@
  */
 export type { WeightFormat } from '@cudnn-rnn/ops/executor'
 export { type CpuBackend, type CpuBackendOptions, openCpuBackend } from './cpu_backend.js'
-export type { CpuErrorCode } from './error_codes.js'
 export { INSTRUCTION_SETS, type InstructionSet } from './instruction_set.js'

@@ -3,6 +3,7 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
   either,
   FLAG,
   integerFrom,
@@ -12,7 +13,6 @@ import {
   PATH,
 } from '@cudnn-rnn/canonical/rules'
 import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
-import { codedRangeError } from './coded_error.js'
 import type { CudnnBackend } from './cudnn_backend.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'

@@ -1,4 +1,4 @@
-import type { DistributedErrorCode } from './error_codes.js'
+import type { ErrorCode } from '@cudnn-rnn/canonical/rules'
 
 /**
  * An error of opening or using a communicator.
@@ -16,7 +16,7 @@ import type { DistributedErrorCode } from './error_codes.js'
  */
 export class CommunicatorError extends Error {
   override readonly name = 'CommunicatorError'
-  readonly code: DistributedErrorCode
+  readonly code: ErrorCode
   /** The library's function that failed, if one did. */
   readonly call: string | undefined
   /** Its text. */
@@ -25,7 +25,7 @@ export class CommunicatorError extends Error {
   readonly attempts: readonly string[]
 
   constructor(
-    code: DistributedErrorCode,
+    code: ErrorCode,
     message: string,
     more: {
       readonly call?: string | undefined
@@ -58,7 +58,7 @@ export class CommunicatorError extends Error {
  * }
  * ```
  */
-export function isCommunicatorError(error: unknown, ...codes: DistributedErrorCode[]): error is CommunicatorError {
+export function isCommunicatorError(error: unknown, ...codes: ErrorCode[]): error is CommunicatorError {
   if (!(error instanceof Error) || error.name !== 'CommunicatorError') return false
-  return codes.length === 0 || ('code' in error && codes.includes(error.code as DistributedErrorCode))
+  return codes.length === 0 || ('code' in error && codes.includes(error.code as ErrorCode))
 }

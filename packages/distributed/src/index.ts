@@ -18,6 +18,5 @@
 
 export type { Communicator } from '@cudnn-rnn/train'
 export { CommunicatorError, isCommunicatorError } from './communicator_error.js'
-export type { DistributedErrorCode } from './error_codes.js'
 export { detectLauncher } from './launcher.js'
 export { openCommunicator } from './open_communicator.js'

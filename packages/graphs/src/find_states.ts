@@ -1,5 +1,5 @@
+import { codedError, codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { isRecurrent, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
-import { codedError, codedRangeError } from './coded_error.js'
 import type { FoldedGraph, GraphValue } from './fold/fold_graph.js'
 import { NodeReader, newNode, withName } from './fold/graph_node.js'
 import { sizesAt } from './fold/known_value.js'

@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { dataTypeInWords, type ElementTypeName, newElements, type OnnxValueMessage } from '@cudnn-rnn/interop/internal'
-import { codedRangeError } from './coded_error.js'
 import type { GraphFile } from './fold/graph_file.js'
 import type { Constant } from './fold/known_value.js'
 import { namedSizes } from './fold/open_sizes.js'

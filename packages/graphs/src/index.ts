@@ -3,11 +3,10 @@
  *
  * @packageDocumentation
  */
-export type { GraphsErrorCode } from './error_codes.js'
 export type { GraphState, StateChoice } from './find_states.js'
 export type { FixedValues } from './fixed_values.js'
 export type { Graph } from './graph.js'
+export { openGraph } from './open_graph.js'
 export type { GraphStreamPool, PooledGraphStream } from './runs/graph_pool.js'
 export type { GraphStream, GraphStreamState } from './runs/graph_stream.js'
-export { openGraph } from './open_graph.js'
 export type { GraphTensor, OnnxRuntime } from './runtime.js'

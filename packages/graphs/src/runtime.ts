@@ -1,5 +1,7 @@
 import {
   arrayTypeOf,
+  codedError,
+  codedTypeError,
   describeValue,
   elementCount,
   kind,
@@ -7,7 +9,6 @@ import {
   thrownMessage,
 } from '@cudnn-rnn/canonical/rules'
 import type { NumericArray } from '@cudnn-rnn/checkpoint'
-import { codedError, codedTypeError } from './coded_error.js'
 import type { GraphValue } from './fold/fold_graph.js'
 import type { Size } from './fold/open_sizes.js'
 

@@ -1,8 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { visibleMessage } from '@cudnn-rnn/canonical/rules'
-import type { InteropErrorCode } from './error_codes.js'
-/** Codes of weight file errors; part of the public API, never changed. */
-export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${string}`>
+import { type ErrorCode, visibleMessage } from '@cudnn-rnn/canonical/rules'
 
 /** An option of `importWeights` that decides between interpretations. */
 export type DecidingOption = 'convention' | 'cellMode' | 'direction'
@@ -23,7 +20,7 @@ export type DecidingOption = 'convention' | 'cellMode' | 'direction'
  */
 export class WeightFileError extends Error {
   override readonly name = 'WeightFileError'
-  readonly code: WeightFileErrorCode
+  readonly code: ErrorCode
   /** The file, if one was named. */
   readonly path: string | undefined
   /** For `ERR_WEIGHTS_AMBIGUOUS`: every interpretation, in words. */
@@ -32,7 +29,7 @@ export class WeightFileError extends Error {
   readonly decidedBy: readonly DecidingOption[]
 
   constructor(
-    code: WeightFileErrorCode,
+    code: ErrorCode,
     message: string,
     {
       path,
@@ -71,9 +68,9 @@ export class WeightFileError extends Error {
  * }
  * ```
  */
-export function isWeightFileError(error: unknown, ...codes: WeightFileErrorCode[]): error is WeightFileError {
+export function isWeightFileError(error: unknown, ...codes: ErrorCode[]): error is WeightFileError {
   if (!(error instanceof Error) || error.name !== 'WeightFileError' || !('code' in error)) return false
-  return codes.length === 0 || codes.includes(error.code as WeightFileErrorCode)
+  return codes.length === 0 || codes.includes(error.code as ErrorCode)
 }
 
 /** The error of bytes that violate their format. */

@@ -38,5 +38,4 @@ export type { NetworkToExport } from './network_to_export.js'
 
 // Errors
 
-export type { InteropErrorCode } from './error_codes.js'
 export { isWeightFileError, WeightFileError } from './errors.js'

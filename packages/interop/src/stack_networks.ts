@@ -1,17 +1,25 @@
-import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import {
   checkDescriptor,
   createRnnDescriptor,
-  outputSize,
   describeValue,
   elementCount,
   type FloatArray,
   numPseudoLayers,
+  outputSize,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import {
+  checkArguments,
+  codedRangeError,
+  FLAG,
+  fields,
+  listOf,
+  OBJECT,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import { NETWORK_FIELDS } from './network_to_export.js'
-import type { ImportedNetwork, FixedInputs } from './networks/interpretation.js'
-import { codedRangeError } from './coded_error.js'
+import type { FixedInputs, ImportedNetwork } from './networks/interpretation.js'
 
 const NETWORKS = listOf(
   fields({

@@ -1,5 +1,5 @@
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
-import { codedTypeError } from './coded_error.js'
 
 /** Throws TypeError `ERR_NOT_A_BACKEND`. */
 export function checkIsBackend(action: string, backend: Backend): void {

@@ -1,4 +1,4 @@
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 /** The error for a layer that a format has no counterpart of. */
 export function noExport(format: string, { name, kind }: { readonly name: string; readonly kind: string }) {

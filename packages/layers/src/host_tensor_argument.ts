@@ -1,7 +1,7 @@
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor } from '@cudnn-rnn/ops'
 import { checkTensor } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from './coded_error.js'
 
 /**
  * A tensor of floating numbers in host memory.

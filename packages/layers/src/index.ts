@@ -17,17 +17,17 @@
 // Whole models
 
 export { importKeras } from './keras/import_keras.js'
-export { loadModel } from './model/load_model.js'
-export { apply, input, merge, type ModelValue } from './model/model_values.js'
 export { functional, type LayersModel, sequential } from './model/layers_model.js'
+export { loadModel } from './model/load_model.js'
+export { apply, input, type ModelValue, merge } from './model/model_values.js'
 export { type Signal, signalText } from './signal.js'
 
 // Data, training, use
 
+export type { ModelStream } from './model/model_stream.js'
 export type { LayerBatch, LayerData, LayerExample } from './training/batches.js'
 export type { ModelFitOptions } from './training/fit_model.js'
 export { LOSSES, type Loss, lossOf } from './training/losses.js'
-export type { ModelStream } from './model/model_stream.js'
 export { TrainingCheckpoints } from './training/training_checkpoints.js'
 
 // Layers
@@ -43,29 +43,27 @@ export { dense } from './kinds/dense.js'
 export { dropout } from './kinds/dropout.js'
 export { embedding } from './kinds/embedding.js'
 export { layerNorm } from './kinds/layer_norm.js'
-export { integer, number } from './layer_rules.js'
-export { layerWeights } from './layer_weights.js'
 export { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
 export { multiHeadAttention } from './kinds/multi_head_attention.js'
 export { multiply } from './kinds/multiply.js'
-export { layer } from './own_layer.js'
-export type { LayerPlan } from './planned_layer.js'
 export { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './kinds/recurrent.js'
 export { reverse } from './kinds/reverse.js'
 export { lastStep, maxOverTime, meanOverTime } from './kinds/sequence_pooling.js'
 export { timeDistributed } from './kinds/time_distributed.js'
+export { integer, number } from './layer_rules.js'
+export { layerWeights } from './layer_weights.js'
+export { layer } from './own_layer.js'
+export type { LayerPlan } from './planned_layer.js'
 
 // Composing by hand
 
 export { streamPoolOf } from '@cudnn-rnn/models'
 export { scope } from '@cudnn-rnn/ops/executor'
 export type { Forwarded, LayerInput } from './forwarded.js'
+export { transpose } from './kinds/transpose.js'
 export { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
 export { LayerBuild } from './layer_build.js'
 export type { LayerStream } from './layer_stream.js'
 export type { LayerTape } from './layer_tape.js'
-export { transpose } from './kinds/transpose.js'
 
 // Errors
-
-export type { LayersErrorCode } from './error_codes.js'

@@ -3,6 +3,7 @@ import {
   checkArguments,
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
   FLAG,
   type OptionsOf,
   optional,
@@ -19,7 +20,6 @@ import {
   tapeRule,
   Value,
 } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 import { type Forwarded, forwardedOf, type LayerGradients, type LayerInput } from './forwarded.js'
 import type { LayerBuild } from './layer_build.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'

@@ -1,9 +1,8 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkArguments, checkedElsewhere, kind, TEXT } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, checkedElsewhere, codedRangeError, kind, TEXT } from '@cudnn-rnn/canonical/rules'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import { allocating, Philox } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 import { checkedHostTensor } from './host_tensor_argument.js'
 
 /** Fills the initial values of a variable of `shape`; `random` is the layer's own. */

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from './coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from './layer.js'
 
 /** Throws TypeError `ERR_NOT_A_LAYER`. */

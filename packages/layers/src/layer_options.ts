@@ -1,6 +1,11 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { type AnyRule, checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from './coded_error.js'
+import {
+  type AnyRule,
+  checkedElsewhere,
+  checkOptions,
+  codedRangeError,
+  type OptionsOf,
+} from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from './layer.js'
 import { type Signal, signalText } from './signal.js'
 

@@ -1,14 +1,13 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { isJsonRecord, type Json } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, isJsonRecord, type Json } from '@cudnn-rnn/canonical/rules'
 import { add } from './kinds/add.js'
 import type { Branch } from './kinds/branch_layer.js'
-import { codedRangeError } from './coded_error.js'
 import { concat } from './kinds/concat.js'
+import { multiply } from './kinds/multiply.js'
+import { timeDistributed } from './kinds/time_distributed.js'
 import type { LayerDefinition } from './layer.js'
 import type { LayerOptions } from './layer_options.js'
 import { LAYER_TABLE } from './layer_table.js'
-import { multiply } from './kinds/multiply.js'
-import { timeDistributed } from './kinds/time_distributed.js'
 
 /** Layers of branches. */
 const BRANCHED: Readonly<Record<string, (branches: readonly Branch[], options: LayerOptions) => LayerDefinition>> = {

@@ -1,7 +1,7 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
 import { checkTensor } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {

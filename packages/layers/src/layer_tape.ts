@@ -1,6 +1,6 @@
 import { describeValue } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { Recording, TapeVariable, Value } from '@cudnn-rnn/ops/executor'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 
 /** Whose pass it is. */
 interface Owner {

@@ -1,7 +1,15 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { checkArguments, FUNCTION, fields, integerFrom, listOf, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  codedRangeError,
+  FUNCTION,
+  fields,
+  integerFrom,
+  listOf,
+  oneOf,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
-import { codedRangeError } from './coded_error.js'
 import { columnFactors, diagonal } from './kinds/column_factors.js'
 import { transpose } from './kinds/transpose.js'
 

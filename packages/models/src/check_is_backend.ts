@@ -1,6 +1,6 @@
-import type { Backend } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from './coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 
 /** Throws TypeError `ERR_NOT_A_BACKEND` unless `backend` is an executor. */
 export function checkIsBackend(action: string, backend: Backend): void {

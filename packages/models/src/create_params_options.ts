@@ -1,6 +1,5 @@
-import { checkOptions, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import { type CanonicalParams, type CellMode, describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
+import { checkOptions, codedRangeError, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import { INITIALIZER_OPTIONS, type InitializerOptions } from './initializers.js'
 
 const OPTIONS = {

@@ -1,4 +1,3 @@
-import { checkedElsewhere, FINITE, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   describeValue,
@@ -6,8 +5,8 @@ import {
   type ParamRegion,
   type ParamRegions,
 } from '@cudnn-rnn/canonical'
+import { checkedElsewhere, codedRangeError, FINITE, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { Philox } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 
 /** Fills one canonical tensor: `values` [size of region], drawing from `random`. */
 type InitializerFunction = (values: FloatArray, region: ParamRegion, random: Philox) => void

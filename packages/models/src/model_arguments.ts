@@ -1,8 +1,7 @@
-import type { Backend } from '@cudnn-rnn/ops'
-import { checkNames } from '@cudnn-rnn/canonical/rules'
 import { type CellMode, describeValue } from '@cudnn-rnn/canonical'
+import { checkNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import { checkIsBackend } from './check_is_backend.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 import type { DescriptorOptions } from './model_options.js'
 
 /**

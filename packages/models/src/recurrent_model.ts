@@ -1,15 +1,3 @@
-import { checkOptions, checkOptionNames } from '@cudnn-rnn/canonical/rules'
-import {
-  type Backend,
-  type BackendTensor,
-  DTYPES,
-  type FloatDType,
-  type Rnn,
-  type RnnForwardResult,
-  type RnnInputGradients,
-  type Tape,
-  type TensorLike,
-} from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   type CellMode,
@@ -25,16 +13,24 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { checkOptionNames, checkOptions, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import {
+  type Backend,
+  type BackendTensor,
+  DTYPES,
+  type FloatDType,
+  type Rnn,
+  type RnnForwardResult,
+  type RnnInputGradients,
+  type Tape,
+  type TensorLike,
+} from '@cudnn-rnn/ops'
 import { type GradientTape, type Operand, ofDtype, TapeHandle, type Value } from '@cudnn-rnn/ops/executor'
 import type { LSTMOutputGradients } from './call_result.js'
-import { codedTypeError } from './coded_error.js'
 import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
 import { checkModelArguments } from './model_arguments.js'
 import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
-import { openStream, type StreamOptions } from './streams/open_stream.js'
-import { openStreamPool } from './streams/open_stream_pool.js'
-import type { StreamPoolOptions } from './streams/pool_options.js'
 import { recordedRun } from './recorded_run.js'
 import {
   type RecordedRunOptions,
@@ -45,6 +41,9 @@ import {
   STATE_OPTIONS,
 } from './run_options.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
+import { openStream, type StreamOptions } from './streams/open_stream.js'
+import { openStreamPool } from './streams/open_stream_pool.js'
+import type { StreamPoolOptions } from './streams/pool_options.js'
 import type { Stream } from './streams/stream.js'
 import type { StreamPool } from './streams/stream_pool.js'
 import { DEFAULT_NAME, type Params, paramsName, paramsTensor, Variable } from './variable.js'

@@ -1,8 +1,7 @@
-import { type Backend, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
 import { type CodedError, describeValue, type FloatArray, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
+import { type Backend, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
 import { checkParams, floatView, sharedAllocator } from '@cudnn-rnn/ops/executor'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 import { Variable } from './variable.js'
 
 /**

@@ -38,7 +38,6 @@ export {
 export type { DenseOps } from './contract/dense_ops.js'
 export type { DeviceGroup } from './contract/device_group.js'
 export { DTYPES, type DType, type FloatDType } from './contract/dtype.js'
-export type { BackendErrorCode } from './contract/error_codes.js'
 export type { HostLstm } from './contract/host_lstm.js'
 export type { HostProducts } from './contract/host_products.js'
 export type { LayerOps } from './contract/layer_ops.js'

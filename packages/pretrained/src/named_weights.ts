@@ -1,6 +1,6 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { cudnnLSTM, type ImportedNetwork, type LayerDefinition, type Tensor } from '@cudnn-rnn/rnn'
 import type { WeightFile } from '@cudnn-rnn/rnn/interop'
-import { codedRangeError } from './coded_error.js'
 
 /** Reads float32 elements of a tensor by its name; it must have just this shape. */
 export type WeightReader = (name: string, shape: readonly number[]) => Promise<Tensor<Float32Array>>

@@ -112,9 +112,9 @@ export {
 export {
   type CanonicalParams,
   type CellMode,
+  type ErrorCode,
   hasErrorCode,
   type RnnDescriptor,
   type RnnOptions,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-export type { ErrorCode } from './error_code.js'

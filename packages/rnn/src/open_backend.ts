@@ -1,7 +1,6 @@
-import { checkOptions } from '@cudnn-rnn/canonical/rules'
-import { type Backend, type BackendAttempt, BackendUnavailableError, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
+import { checkOptions, codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendAttempt, BackendUnavailableError, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import {
   type BackendName,
   EXECUTORS,

@@ -1,9 +1,15 @@
-import { checkedElsewhere, checkOptions, OBJECT, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
+import {
+  checkedElsewhere,
+  checkOptions,
+  codedRangeError,
+  OBJECT,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
 import type { FixedValues, Graph, OnnxRuntime, StateChoice } from '@cudnn-rnn/graphs'
 import { importWeights, openWeightFile, type WeightInput } from '@cudnn-rnn/interop'
-import { importKeras, loadModel, type LayersModel } from '@cudnn-rnn/layers'
-import { codedRangeError } from './coded_error.js'
+import { importKeras, type LayersModel, loadModel } from '@cudnn-rnn/layers'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openBackend } from './open_backend.js'
 
 const OPTIONS = {

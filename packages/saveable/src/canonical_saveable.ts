@@ -1,5 +1,13 @@
 import {
+  type CanonicalParams,
+  type FloatArray,
+  paramRegions,
+  type RnnDescriptor,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import {
   checkArguments,
+  codedRangeError,
   FUNCTION,
   fields,
   integerFrom,
@@ -9,14 +17,6 @@ import {
   oneOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import {
-  type CanonicalParams,
-  type FloatArray,
-  paramRegions,
-  type RnnDescriptor,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
 import { type KeyScheme, type SchemePart, selected, toKeys } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { ownsKey, type SavedNetwork } from './parsed_key.js'

@@ -2,6 +2,7 @@ import { CELL_MODES, DIRECTIONS, type RnnDescriptor, type Tensor } from '@cudnn-
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FILE_PATH,
   keyOf,
   type OptionsOf,
@@ -10,7 +11,6 @@ import {
   PATH,
 } from '@cudnn-rnn/canonical/rules'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
-import { codedRangeError } from './coded_error.js'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
 import { toKeys } from './key_scheme.js'
 import { NAMINGS } from './saveable.js'

@@ -21,7 +21,6 @@
 
 export { type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
 export { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
-export type { SaveableErrorCode } from './error_codes.js'
 export {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,

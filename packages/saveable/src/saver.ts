@@ -3,6 +3,7 @@ import { elementCount } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FILE_PATH,
   FLAG,
   integerFrom,
@@ -23,7 +24,6 @@ import {
   openCheckpoint,
   writeCheckpoint,
 } from '@cudnn-rnn/checkpoint'
-import { codedRangeError } from './coded_error.js'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
 import {
   type ExpectedTensor,

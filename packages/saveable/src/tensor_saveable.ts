@@ -1,6 +1,14 @@
-import { checkArguments, describeValue, entryOf, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  codedTypeError,
+  describeValue,
+  entryOf,
+  FUNCTION,
+  MAP,
+  methods,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
-import { codedTypeError } from './coded_error.js'
 import type { ParamVariable } from './param_variable.js'
 import type { ExpectedTensor, KeyedTensors, NumericTensor, Saveable } from './saveable.js'
 

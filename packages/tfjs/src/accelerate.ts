@@ -1,9 +1,16 @@
-import { checkOptions, FUNCTION, type OptionsOf, optional, checkIsObject } from '@cudnn-rnn/canonical/rules'
-import type { Backend } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
+import {
+  checkIsObject,
+  checkOptions,
+  codedRangeError,
+  codedTypeError,
+  FUNCTION,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
+import type { Backend } from '@cudnn-rnn/ops'
 import type { Tensor } from '@tensorflow/tfjs'
 import { ACTIVATIONS, type ActivationName } from './activation.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
 import { computeCall } from './compute_call.js'
 import { deviceRecurrences, type SynchronousDevice } from './device_recurrences.js'
 

@@ -23,5 +23,4 @@
  */
 export { type Acceleration, accelerate, type LayerReport } from './accelerate.js'
 export { ctcLoss } from './ctc_loss.js'
-export type { TfjsErrorCode } from './error_codes.js'
 export type { TensorFlow } from './tensor_flow.js'

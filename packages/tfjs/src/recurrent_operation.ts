@@ -1,7 +1,7 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { copyRow } from '@cudnn-rnn/ops/executor'
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
-import { codedRangeError } from './coded_error.js'
 import { numStates } from './plan_call.js'
 import type { PlannedCell } from './recurrent_layer.js'
 import type { Recurrences, SequenceOperands, SequencePass } from './sequence.js'

@@ -1,6 +1,6 @@
 import { describeValue } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type * as tf from '@tensorflow/tfjs'
-import { codedTypeError } from './coded_error.js'
 
 /** The part of TensorFlow.js that this package calls; the module `@tensorflow/tfjs` has it. */
 export type TensorFlow = Pick<

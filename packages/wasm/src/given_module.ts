@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { LoadedModule } from './load_module.js'
 import { cannotBeLoaded, compileModule, unavailable } from './module_bytes.js'
 

@@ -23,7 +23,6 @@
  * @packageDocumentation
  */
 export type { WeightFormat } from '@cudnn-rnn/ops/executor'
-export type { WasmErrorCode } from './error_codes.js'
 export { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
 export type { WasmBackend, WasmBackendOptions } from './open_wasm.js'
 export { openWasmBackend } from './wasm_backend.js'

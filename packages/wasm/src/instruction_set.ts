@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 /**
  * Instruction sets that the kernels exist in, best first: SIMD with fused multiply-adds ("relaxed SIMD", of Chrome 114,

@@ -1,6 +1,14 @@
-import { checkedElsewhere, checkOptions, integerIn, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
-import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
+import {
+  checkedElsewhere,
+  checkOptions,
+  codedRangeError,
+  integerIn,
+  type OptionsOf,
+  oneOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import {
   type HostBackend,
   type KernelExecutor,
@@ -11,7 +19,6 @@ import {
   WEIGHT_FORMATS,
   type WeightFormat,
 } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 import { GivenModule } from './given_module.js'
 import { WASM_INSTRUCTION_SETS } from './instruction_set.js'
 import type { LoadedModule, ModuleLoader } from './load_module.js'

@@ -15,7 +15,7 @@
  * ```
  * @packageDocumentation
  */
-import { codedTypeError } from './coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { openWasm, type WasmBackend, type WasmBackendOptions } from './open_wasm.js'
 
 export { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'

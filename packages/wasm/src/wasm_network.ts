@@ -1,6 +1,6 @@
 import { flatLayout, gatesOf, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { KernelNetwork } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'
 

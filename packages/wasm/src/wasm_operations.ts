@@ -1,5 +1,5 @@
-import { liveLength } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import {
   CallNumbers,
   clipToNorm,
@@ -16,7 +16,6 @@ import {
   UPDATE_RULES,
 } from '@cudnn-rnn/ops/executor'
 import type { CallFrame } from './call_frame.js'
-import { codedRangeError } from './coded_error.js'
 import type { Address } from './wasm_exports.js'
 import type { WasmHeap } from './wasm_heap.js'
 import type { WasmNetwork } from './wasm_network.js'

@@ -1,6 +1,5 @@
-import { describeValue } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical/rules'
 import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
-import { codedRangeError } from '../coded_error.js'
 
 /**
  * A vocabulary file: a JSON object of each character's id, from 1 on.

@@ -7,6 +7,7 @@ import {
   checkArguments,
   checkIsObject,
   checkOptions,
+  codedError,
   DELAY_MS,
   describeValue,
   guarded,
@@ -22,7 +23,6 @@ import {
 import { SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { codedError } from '../coded_error.js'
 import { ServerMetrics } from './server_metrics.js'
 import type { SpeechPool, SpeechStream } from './speech_pool.js'
 import { voicePage } from './voice_page.js'

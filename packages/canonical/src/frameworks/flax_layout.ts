@@ -1,10 +1,10 @@
 import type { GateName } from '../cell_mode.js'
 import { layerInputSize, numDirections } from '../dimensions.js'
-import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
-import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 import type { GateRegion, ParamRegion } from '../param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from '../tensor.js'
+import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
+import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 
 /** Flax's letter of each gate; a plain RNN's gate has none. */
 const LETTERS: Readonly<Record<GateName, string>> = {

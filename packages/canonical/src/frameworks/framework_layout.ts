@@ -1,8 +1,8 @@
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { checkParamsSize } from '../flat_layout.js'
-import type { Framework } from './gate_order.js'
 import { type GateRegion, isGateRegion, type ParamRegion, paramRegions } from '../param_regions.js'
 import type { RnnDescriptor } from '../rnn_descriptor.js'
+import type { Framework } from './gate_order.js'
 
 /**
  * The place of one canonical tensor inside a framework's tensor: its row-major elements, read as [rows,columns], are at

@@ -1,12 +1,11 @@
-import { describeValue, entryOf, required, zip } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError, describeValue, entryOf, required, zip } from '@cudnn-rnn/canonical/rules'
 import { flatLayout } from '../flat_layout.js'
-import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
-import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'
 import { checkCanonical } from '../packing.js'
 import { paramRegions } from '../param_regions.js'
 import type { RnnDescriptor } from '../rnn_descriptor.js'
 import { type CanonicalParams, elementCount, type FloatArray, type Tensor } from '../tensor.js'
+import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
+import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'
 
 /** A framework's tensors by name. */
 export type NamedTensors<Data extends FloatArray = FloatArray> = Readonly<Record<string, Tensor<Data>>>

@@ -1,6 +1,5 @@
-import { describeValue } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, type CellMode, type GateName, gatesOf } from '../cell_mode.js'
-import { codedRangeError } from '../coded_error.js'
 
 /** Whose tensors a layout describes. */
 export type Framework = 'tensorflow' | 'pytorch' | 'keras' | 'onnx' | 'flax'

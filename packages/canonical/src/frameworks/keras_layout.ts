@@ -1,6 +1,16 @@
-import { checkIsObject, checkOptionValues, FLAG, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import {
+  checkIsObject,
+  checkOptionValues,
+  codedRangeError,
+  FLAG,
+  type OptionsOf,
+  oneOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
 import { layerInputSize, numDirections, numGates } from '../dimensions.js'
+import type { GateRegion } from '../param_regions.js'
+import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from '../tensor.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
   canonicalToFramework,
@@ -9,9 +19,6 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { GateRegion } from '../param_regions.js'
-import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
-import type { CanonicalParams, FloatArray } from '../tensor.js'
 
 const OPTIONS = {
   /** Default `plain`. */

@@ -1,7 +1,16 @@
-import { checkIsObject, describeValue, fields, integerFrom, listOf, recordOf, TEXT } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
-import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
+import {
+  checkIsObject,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  fields,
+  integerFrom,
+  listOf,
+  recordOf,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import { elementCount, type Tensor } from '../tensor.js'
+import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
 
 type Tensors = Readonly<Record<string, Tensor>>
 

@@ -1,5 +1,8 @@
 import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { layerInputSize, numDirections, numGates } from '../dimensions.js'
+import type { GateRegion } from '../param_regions.js'
+import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from '../tensor.js'
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
 import {
   canonicalToFramework,
@@ -8,9 +11,6 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { GateRegion } from '../param_regions.js'
-import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
-import type { CanonicalParams, FloatArray } from '../tensor.js'
 
 /** Order of the peepholes `P` [D,3H] of an ONNX LSTM node; no model has them, only TensorFlow's block cells. */
 export const ONNX_PEEPHOLES = Object.freeze(['input', 'output', 'forget'] as const)

@@ -1,10 +1,10 @@
 import { hiddenColumns, layerInputSize, numDirections, numGates, numPseudoLayers } from '../dimensions.js'
-import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
-import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
-import { gatePosition } from './gate_order.js'
 import type { GateRegion, ParamRegion } from '../param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from '../tensor.js'
+import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
+import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
+import { gatePosition } from './gate_order.js'
 
 const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
 

@@ -1,4 +1,7 @@
 import { hiddenColumns, layerInputSize, numDirections, numGates } from '../dimensions.js'
+import type { GateRegion } from '../param_regions.js'
+import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from '../tensor.js'
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt, transposedAt } from './framework_layout.js'
 import {
   canonicalToFramework,
@@ -7,9 +10,6 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { GateRegion } from '../param_regions.js'
-import { checkDescriptor, type RnnDescriptor } from '../rnn_descriptor.js'
-import type { CanonicalParams, FloatArray } from '../tensor.js'
 
 /**
  * The variables of TensorFlow's cells, one record per pseudo-layer (forward before backward), h = P or H:

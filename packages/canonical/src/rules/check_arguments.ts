@@ -1,4 +1,5 @@
-import { type ArgumentErrorCode, codedRangeError, codedTypeError } from './argument_errors.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
+import type { ErrorCode } from './error_code.js'
 import { describeValue } from './described_value.js'
 import { checkNames } from './option_names.js'
 import type { AnyRule, Fault, Rule } from './rule.js'
@@ -45,14 +46,14 @@ export function checkOptionValues(action: string, options: object, rules: Rules)
   check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules)
 }
 
-function check(kindCode: ArgumentErrorCode, action: string, values: Values, rules: Rules): void {
+function check(kindCode: ErrorCode, action: string, values: Values, rules: Rules): void {
   for (const [name, rule] of Object.entries(rules)) {
     const fault = rule.find(values[name], name)
     if (fault !== undefined) throw refusal(kindCode, action, fault)
   }
 }
 
-function refusal(kindCode: ArgumentErrorCode, action: string, { path, words, value, isOtherKind, code }: Fault): Error {
+function refusal(kindCode: ErrorCode, action: string, { path, words, value, isOtherKind, code }: Fault): Error {
   const message = `Cannot ${action} as ${path} must be ${words}: current value is ${describeValue(value)}`
   const fields = { argument: path, option: path, value }
   return isOtherKind

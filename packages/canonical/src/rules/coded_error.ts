@@ -1,3 +1,4 @@
+import type { ErrorCode } from './error_code.js'
 import { visibleMessage } from './visible_text.js'
 
 /** A built-in error that also carries a stable `code` and the values of its message. */
@@ -7,39 +8,28 @@ export type CodedError<Base extends Error = Error> = Base & {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Makers of built-in errors with a stable code, which is one of `Code`. */
-export interface CodedErrors<Code extends string> {
-  /**
-   * Makes a `RangeError`: a value of the right kind that is not allowed.
-   *
-   * @param code `ERR_…`; part of the public API, never changed.
-   * @param message "Cannot <action> as <rule>: current value is <value>".
-   * @param fields the values of the message, attached as properties.
-   */
-  codedRangeError(code: Code, message: string, fields?: Fields): CodedError<RangeError>
-  /** Makes a `TypeError`: a value of the wrong kind. Parameters as above. */
-  codedTypeError(code: Code, message: string, fields?: Fields): CodedError<TypeError>
-  /** Makes a plain `Error`: a failure that no argument caused. Parameters as above. */
-  codedError(code: Code, message: string, fields?: Fields): CodedError
-}
-
 /**
- * The makers of a package's errors. A package calls this once, in src/coded_error.ts, with the codes of its
- * src/error_codes.ts and of the packages whose codes it also throws; the compiler refuses every other code.
+ * Makes a `RangeError`: a value of the right kind that is not allowed.
+ *
+ * @param code a row of docs/errors.md; part of the public API, never changed.
+ * @param message "Cannot <action> as <rule>: current value is <value>".
+ * @param fields the values of the message, attached as properties.
  */
-export function codedErrors<Code extends string>(): CodedErrors<Code> {
-  return MAKERS
+export function codedRangeError(code: ErrorCode, message: string, fields?: Fields): CodedError<RangeError> {
+  return coded(new RangeError(shown(message)), code, fields)
 }
 
-const MAKERS: CodedErrors<string> = Object.freeze({
-  codedRangeError: (code: string, message: string, fields?: Fields) =>
-    coded(new RangeError(shown(message)), code, fields),
-  codedTypeError: (code: string, message: string, fields?: Fields) =>
-    coded(new TypeError(shown(message)), code, fields),
-  codedError: (code: string, message: string, fields?: Fields) => coded(new Error(shown(message)), code, fields),
-})
+/** Makes a `TypeError`: a value of the wrong kind. Parameters as above. */
+export function codedTypeError(code: ErrorCode, message: string, fields?: Fields): CodedError<TypeError> {
+  return coded(new TypeError(shown(message)), code, fields)
+}
 
-function coded<Base extends Error>(error: Base, code: string, fields: Fields = {}): CodedError<Base> {
+/** Makes a plain `Error`: a failure that no argument caused. Parameters as above. */
+export function codedError(code: ErrorCode, message: string, fields?: Fields): CodedError {
+  return coded(new Error(shown(message)), code, fields)
+}
+
+function coded<Base extends Error>(error: Base, code: ErrorCode, fields: Fields = {}): CodedError<Base> {
   return Object.assign(error, fields, { code })
 }
 

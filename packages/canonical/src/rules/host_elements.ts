@@ -1,4 +1,4 @@
-import { codedTypeError } from './argument_errors.js'
+import { codedTypeError } from './coded_error.js'
 
 // Callers can override an array's own properties; these functions read the engine's internal slots.
 const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype) as object

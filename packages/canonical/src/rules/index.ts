@@ -6,9 +6,10 @@
  */
 export { type AbortSignalLike, abandonable, abortable, abortableItems, isAbort } from './abortable.js'
 export { checkArguments, checkOptions, checkOptionValues, type OptionRules } from './check_arguments.js'
-export { type CodedError, type CodedErrors, codedErrors, hasErrorCode } from './coded_error.js'
+export { type CodedError, codedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
 export { describeValue, thrownMessage } from './described_value.js'
 export { elementCount } from './element_count.js'
+export type { ErrorCode } from './error_code.js'
 export { nextTurn } from './event_loop.js'
 export { guarded, reportFailure } from './guarded.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'

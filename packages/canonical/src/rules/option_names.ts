@@ -1,4 +1,4 @@
-import { codedTypeError } from './argument_errors.js'
+import { codedTypeError } from './coded_error.js'
 import { describeValue } from './described_value.js'
 
 /** The error type of a list of names that leaves an option out. */

@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from './abortable.js'
-import type { ArgumentErrorCode } from './argument_errors.js'
+import type { ErrorCode } from './error_code.js'
 import { arrayTypeOf } from './host_elements.js'
 
 /** The place at which an argument breaks its rule. */
@@ -12,7 +12,7 @@ export interface Fault {
   /** True if the value is of another kind (a TypeError), false if it is one that is not allowed (a RangeError). */
   readonly isOtherKind: boolean
   /** The code of the error. Default: the code of all rules of its kind. */
-  readonly code?: ArgumentErrorCode
+  readonly code?: ErrorCode
 }
 
 /** A rule without the type of its values: the members that checks use. */

@@ -1,6 +1,6 @@
-import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** TensorFlow's `LSTMStateTuple`: c before h, whereas the Cudnn models have h before c. */

@@ -1,17 +1,17 @@
+import { elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
+  checkOptionNames,
   checkOptions,
+  codedRangeError,
   entryOf,
   integerFrom,
   type OptionsOf,
   optional,
-  checkOptionNames,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
-import { elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { checkIsTensor, Philox } from '@cudnn-rnn/ops/executor'
 import { SIZE } from './cell_options.js'
-import { codedRangeError } from '../coded_error.js'
 import { checkFloatTensor, copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
 
 /** The element of a variable that an initializer draws. */

@@ -1,7 +1,7 @@
-import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/ops'
 import { allocating, checkTensor, type Dimension } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from '../coded_error.js'
 
 /** The operands of cells: host tensors of float32 or float64. */
 export type FloatTensor = Tensor<FloatArray>

@@ -1,7 +1,6 @@
+import { checkIsObject, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { Backend, FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/ops'
-import { checkIsObject } from '@cudnn-rnn/canonical/rules'
 import { addProduct } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from '../coded_error.js'
 
 /** An executor whose products, and recurrence of LSTMs, cells use: any `Backend`. */
 export type ProductBackend = Pick<Backend, 'name' | 'dtype' | 'products' | 'lstm'>

@@ -1,14 +1,13 @@
 import { type CellActivation, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
-import { entryOf, required } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, entryOf, required } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { executorActivation } from '../cell/activation.js'
 import type { CellRun } from '../cell/cell_run.js'
 import type { CellState, StateTree } from '../cell/cell_state.js'
-import { codedRangeError } from '../coded_error.js'
-import type { LSTMRule } from '../lstm/lstm_rule.js'
 import type { RNNCell } from '../cell/rnn_cell.js'
 import { joinScopes } from '../cell/variable_scopes.js'
+import type { LSTMRule } from '../lstm/lstm_rule.js'
 
 /** Columns of the last dimension. */
 export function columnsOf({ shape }: Pick<Value, 'shape'>): number {

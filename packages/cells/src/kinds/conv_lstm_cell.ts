@@ -1,6 +1,8 @@
+import { elementCount } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FINITE,
   FLAG,
   listOf,
@@ -8,15 +10,13 @@ import {
   optional,
   where,
 } from '@cudnn-rnn/canonical/rules'
-import { elementCount } from '@cudnn-rnn/canonical'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, SIZE } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
-import { codedRangeError } from '../coded_error.js'
 import { GraphCell } from '../graph/graph_cell.js'
-import { samePaddingSources } from './same_padding.js'
 import { type GraphStep, rowsOf, type StepGraph } from '../graph/step_graph.js'
+import { samePaddingSources } from './same_padding.js'
 
 const SIZES = listOf(SIZE)
 /** Entries of the table of positions that a step reads: 256 MiB. */

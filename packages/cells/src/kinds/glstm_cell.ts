@@ -1,14 +1,13 @@
-import { FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { CellActivation } from '@cudnn-rnn/canonical'
+import { codedRangeError, FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { ACTIVATION } from '../cell/activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
-import { MemoryCell } from './memory_cell.js'
 import { INITIALIZER, kernelInitializer } from '../cell/kernel_initializer.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
-import { codedRangeError } from '../coded_error.js'
+import { MemoryCell } from './memory_cell.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,

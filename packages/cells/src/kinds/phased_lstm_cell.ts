@@ -1,12 +1,21 @@
-import { entryOf, FINITE, FLAG, NUMBER, type OptionsOf, optional, POSITIVE, where } from '@cudnn-rnn/canonical/rules'
+import {
+  codedRangeError,
+  entryOf,
+  FINITE,
+  FLAG,
+  NUMBER,
+  type OptionsOf,
+  optional,
+  POSITIVE,
+  where,
+} from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
-import { codedRangeError } from '../coded_error.js'
-import { MemoryCell } from './memory_cell.js'
-import { columnsOf, type GraphStep, type StepGraph } from '../graph/step_graph.js'
 import { denseNames, denseSpecs } from '../cell/variable_specs.js'
+import { columnsOf, type GraphStep, type StepGraph } from '../graph/step_graph.js'
+import { MemoryCell } from './memory_cell.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,

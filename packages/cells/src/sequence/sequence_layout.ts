@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { copyRow } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from '../coded_error.js'
 import type { FloatTensor } from '../cell/float_tensor.js'
 
 /** A sequence as one tensor [T,B,I], or as a list of T tensors [B,I]. */

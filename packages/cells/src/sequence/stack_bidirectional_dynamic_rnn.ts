@@ -1,26 +1,26 @@
 import {
   checkArguments,
   checkedElsewhere,
+  checkOptionNames,
   checkOptions,
+  codedRangeError,
   listOf,
   type OptionsOf,
   required,
-  checkOptionNames,
 } from '@cudnn-rnn/canonical/rules'
 import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
 import { type CellState, zeroState } from '../cell/cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from '../cell/cell_tape.js'
 import type { VariableMap } from '../cell/cell_variables.js'
 import { changeTogether } from '../cell/change_together.js'
-import { codedRangeError } from '../coded_error.js'
 import { addTensor, type FloatTensor } from '../cell/float_tensor.js'
 import { CELL, CELL_CALL_OPTIONS, type CellCallOptions, type RNNCell } from '../cell/rnn_cell.js'
-import { joinColumns, takeColumns } from './sequence_layout.js'
 import type { SequencePass } from '../cell/sequence_pass.js'
+import { inScope, joinScopes, scopedName } from '../cell/variable_scopes.js'
+import { joinColumns, takeColumns } from './sequence_layout.js'
 import { LAYOUT_OPTIONS, LENGTH_OPTIONS, runSequence, type SequenceRunner } from './sequence_run.js'
 import { reversedPass } from './time_reversed_fused_rnn.js'
 import { unrolled } from './unroll.js'
-import { inScope, joinScopes, scopedName } from '../cell/variable_scopes.js'
 
 /** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
 interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>

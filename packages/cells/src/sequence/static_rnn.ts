@@ -1,6 +1,5 @@
-import { checkArguments, checkOptions } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, checkOptions, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from '../cell/cell_state.js'
-import { codedTypeError } from '../coded_error.js'
 import type { FloatTensor } from '../cell/float_tensor.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
 import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from './sequence_run.js'

@@ -1,12 +1,11 @@
-import { checkArguments, checkOptions, listOf } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, checkOptions, codedRangeError, listOf } from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions } from '../cell/cell_options.js'
 import type { CellState, StateSize, StateTree } from '../cell/cell_state.js'
-import { codedRangeError } from '../coded_error.js'
-import { type CellPart, CompositeCell } from './composite_cell.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
-import type { GraphStep, StepGraph } from '../graph/step_graph.js'
 import { joinScopes } from '../cell/variable_scopes.js'
+import type { GraphStep, StepGraph } from '../graph/step_graph.js'
+import { type CellPart, CompositeCell } from './composite_cell.js'
 
 const CELLS = listOf(CELL)
 const OPTIONS = { name: CELL_OPTIONS.name }

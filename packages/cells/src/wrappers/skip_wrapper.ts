@@ -1,6 +1,6 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from '../cell/cell_state.js'
 import { CellWrapper } from './cell_wrapper.js'
-import { codedRangeError } from '../coded_error.js'
 
 /** A cell around another one whose output is combined with the input, which has to have as many columns. */
 export abstract class SkipWrapper<State extends CellState> extends CellWrapper<State> {

@@ -1,16 +1,15 @@
-import { elementCount } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, elementCount } from '@cudnn-rnn/canonical/rules'
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
-import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
-import { type ByteSource, checkRange } from '../store/byte_source.js'
 import { crc32c } from '../crc32c.js'
+import { CheckpointError, corrupt, damaged, isCheckpointError, unsupported, WRONG_CHECKSUM } from '../errors.js'
+import { type ByteSource, checkRange } from '../store/byte_source.js'
+import { readTable } from '../table/table_reader.js'
+import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES } from './dtype.js'
 import { checkEntryRanges } from './entry_ranges.js'
-import type { CheckpointErrorCode } from '../error_codes.js'
-import { CheckpointError, corrupt, damaged, isCheckpointError, unsupported, WRONG_CHECKSUM } from '../errors.js'
 import { IndexedReader } from './indexed_reader.js'
 import { sliceKey } from './ordered_code.js'
 import { assembleSlices } from './slices.js'
-import { readTable } from '../table/table_reader.js'
 import type { CheckpointTensor } from './tensor.js'
 import { decodeElements } from './tensor_bytes.js'
 import { decodeName } from './tensor_name.js'
@@ -183,7 +182,7 @@ const SIGNS_OF_A_SAVE = [
   'ERR_CHECKPOINT_NOT_FOUND',
   'ERR_CHECKPOINT_CORRUPT',
   'ERR_CHECKPOINT_CHECKSUM',
-] as const satisfies readonly CheckpointErrorCode[]
+] as const satisfies readonly ErrorCode[]
 
 /** The contents of an index. Throws as {@link BundleReader.open}. */
 async function readIndex(

@@ -6,7 +6,6 @@
 export type { Crc } from './crc.js'
 export { crc32 } from './crc32.js'
 export { crc32c } from './crc32c.js'
-export type { FilesErrorCode } from './error_codes.js'
 export { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from './half_floats.js'
 export { IS_LITTLE_ENDIAN, inProcessorOrder, littleEndianBytes, swappedBytes } from './little_endian.js'
 export { flushDirectory, makeDirectory } from './make_directory.js'

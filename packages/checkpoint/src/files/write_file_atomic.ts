@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, open, readlink, rm, stat } from 'node:fs/promises'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { replaceFile } from './replace_file.js'
 
 /**

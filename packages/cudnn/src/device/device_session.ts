@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import { MODE } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { Libraries, NativeAddon, ObjectId, Session, SessionInfo } from '../sys/native_addon.js'

@@ -1,5 +1,5 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 
 /** Node.js 24's Float16Array, as far as it is used here: its type is not in the language level of this project. */
 export interface Float16Values extends ArrayLike<number>, ArrayBufferView {

@@ -1,6 +1,6 @@
-import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { CUBLAS_COMPUTE, CUBLAS_TYPES, DATA_TYPES, MATH_TYPES } from '../sys/cudnn_enums.js'
 
 /**

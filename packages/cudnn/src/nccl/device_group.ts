@@ -2,6 +2,7 @@ import {
   ANYTHING,
   checkArguments,
   checkOptions,
+  codedRangeError,
   listOf,
   methods,
   optional,
@@ -9,7 +10,6 @@ import {
   where,
 } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor, DeviceGroup, DeviceGroups } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { DeviceSession } from '../device/device_session.js'
 import { cudnnError } from '../sys/cudnn_error.js'

@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { RnnTape } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { RnnPlan } from './rnn_plan.js'
 

@@ -1,5 +1,4 @@
-import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { arrayTypeOf, codedRangeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'
 import type { DropoutDescriptor } from '../sys/native_addon.js'

@@ -1,4 +1,4 @@
-import type { CudnnPackageErrorCode } from '../error_codes.js'
+import type { ErrorCode } from '@cudnn-rnn/canonical/rules'
 
 /** The fields of the addon's errors. */
 export interface NativeErrorFields {
@@ -11,9 +11,6 @@ export interface NativeErrorFields {
   readonly freeBytes: number
   readonly totalBytes: number
 }
-
-/** Codes of {@link CudnnError}. */
-export type CudnnErrorCode = Exclude<CudnnPackageErrorCode, 'ERR_NO_FLOAT16_ARRAY'> | 'ERR_BACKEND_DISPOSED'
 
 /**
  * A call into NVIDIA's libraries that failed.
@@ -28,7 +25,7 @@ export type CudnnErrorCode = Exclude<CudnnPackageErrorCode, 'ERR_NO_FLOAT16_ARRA
  */
 export class CudnnError extends Error {
   override readonly name = 'CudnnError'
-  readonly code: CudnnErrorCode
+  readonly code: ErrorCode
   /** The C function. */
   readonly call: string
   readonly status: number
@@ -40,7 +37,7 @@ export class CudnnError extends Error {
   readonly requestedBytes: number
   readonly freeBytes: number
 
-  constructor(code: CudnnErrorCode, message: string, fields: NativeErrorFields, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, fields: NativeErrorFields, options?: ErrorOptions) {
     super(message, options)
     this.code = code
     this.call = fields.call
@@ -62,7 +59,7 @@ export class CudnnError extends Error {
  * console.log(isCudnnError(new Error('other')), isCudnnError(undefined, 'ERR_NCCL')) // false false
  * ```
  */
-export function isCudnnError(error: unknown, ...codes: CudnnErrorCode[]): error is CudnnError {
+export function isCudnnError(error: unknown, ...codes: ErrorCode[]): error is CudnnError {
   if (!(error instanceof Error) || error.name !== 'CudnnError') return false
   return codes.length === 0 || codes.includes((error as CudnnError).code)
 }
@@ -80,7 +77,7 @@ export function cudnnError(action: string, error: unknown): unknown {
 }
 
 /** The package's code for an error, by library and status. */
-function codeOf({ library, call, status, statusName }: NativeErrorFields): CudnnErrorCode {
+function codeOf({ library, call, status, statusName }: NativeErrorFields): ErrorCode {
   if (statusName === 'SESSION_CLOSED') return 'ERR_BACKEND_DISPOSED'
   switch (library) {
     case 'cudnn':
@@ -101,7 +98,7 @@ function codeOf({ library, call, status, statusName }: NativeErrorFields): Cudnn
 const STICKY_ERRORS: ReadonlySet<number> = new Set([214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721])
 
 /** cuDNN 9 numbers its statuses from 1000 on by category; 8 counts from 1. The two share no number but 0. */
-function cudnnCodeOf(status: number): CudnnErrorCode {
+function cudnnCodeOf(status: number): ErrorCode {
   if (status === 4004 || status === 4003 || status === 2) return 'ERR_OUT_OF_DEVICE_MEMORY'
   const category = Math.floor(status / 1000)
   if (category === 3 || status === 9 || status === 6) return 'ERR_CUDNN_NOT_SUPPORTED'
@@ -110,7 +107,7 @@ function cudnnCodeOf(status: number): CudnnErrorCode {
 }
 
 /** The end of "Cannot <action> as …". */
-function ruleOf(code: CudnnErrorCode, fields: NativeErrorFields): string {
+function ruleOf(code: ErrorCode, fields: NativeErrorFields): string {
   const { call, statusName, status, detail, requestedBytes, freeBytes, totalBytes } = fields
   const text = detail === '' ? '' : ` ("${detail.trim()}")`
   switch (code) {

@@ -1,4 +1,5 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
+import { codedError } from '@cudnn-rnn/canonical/rules'
 import { type ByteSource, memorySource } from '@cudnn-rnn/checkpoint'
 import {
   dataTypeInWords,
@@ -13,7 +14,6 @@ import {
   type OnnxValueMessage,
   scanOnnxModel,
 } from '@cudnn-rnn/interop/internal'
-import { codedError } from '../coded_error.js'
 import { type Known, sameAtAll, UNKNOWN } from './known_value.js'
 import { isShort } from './node_values.js'
 

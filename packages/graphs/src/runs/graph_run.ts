@@ -1,5 +1,4 @@
-import { checkArguments } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { checkArguments, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { GraphState, StatefulGraph } from '../find_states.js'
 import type { GraphValue } from '../fold/fold_graph.js'
 import type { Size } from '../fold/open_sizes.js'

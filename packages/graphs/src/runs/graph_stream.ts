@@ -1,7 +1,7 @@
 import { Inspectable } from '@cudnn-rnn/canonical'
-import { codedError } from '../coded_error.js'
-import type { GraphRuns } from './graph_runs.js'
+import { codedError } from '@cudnn-rnn/canonical/rules'
 import type { GraphFeeds, GraphResults, Tensors } from '../runtime.js'
+import type { GraphRuns } from './graph_runs.js'
 
 /** The states of a stream by the names of their inputs. */
 export type GraphStreamState = Tensors

@@ -1,8 +1,8 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { codedError } from '../coded_error.js'
+import { codedError } from '@cudnn-rnn/canonical/rules'
 import type { GraphValue } from '../fold/fold_graph.js'
-import type { GraphRun } from './graph_run.js'
 import type { GraphTensor, RuntimeSession, Tensors } from '../runtime.js'
+import type { GraphRun } from './graph_run.js'
 
 /** The rows of a graph whose batch is of any size, and each of whose rows is computed apart from the others. */
 export interface RowwiseGraph {

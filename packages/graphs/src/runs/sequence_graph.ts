@@ -1,5 +1,5 @@
+import { codedError } from '@cudnn-rnn/canonical/rules'
 import { isRecurrent, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
-import { codedError } from '../coded_error.js'
 import { isForward, isMove, type StatefulGraph } from '../find_states.js'
 import { type FoldedGraph, live } from '../fold/fold_graph.js'
 import { newNode } from '../fold/graph_node.js'

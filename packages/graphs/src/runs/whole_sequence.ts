@@ -1,7 +1,7 @@
-import { codedError, codedTypeError } from '../coded_error.js'
+import { codedError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { GraphFeeds, GraphResults } from '../runtime.js'
 import type { GraphRuns } from './graph_runs.js'
 import type { RowwiseGraph } from './rowwise_graph.js'
-import type { GraphFeeds, GraphResults } from '../runtime.js'
 import { BATCH } from './sequence_graph.js'
 
 /**

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import { missingPackage, required } from '@cudnn-rnn/canonical/rules'
-import { corrupt, WeightFileError, type WeightFileErrorCode } from '../errors.js'
+import { type ErrorCode, missingPackage, required } from '@cudnn-rnn/canonical/rules'
+import { corrupt, WeightFileError } from '../errors.js'
 import type { Hdf5Answer, Hdf5Call, Hdf5Calls, Hdf5Request, SentError } from './hdf5_messages.js'
 import type { Hdf5Input } from './hdf5_mount.js'
 import { freeWorker, returnWorker } from './hdf5_workers.js'
@@ -120,5 +120,5 @@ function errorOf(path: string, { code, message, cause }: SentError): Error {
   if (code === 'ERR_PACKAGE_MISSING') return missingPackage('read HDF5', 'h5wasm', cause)
   if (typeof code !== 'string') return corrupt(path, 'the HDF5 library fails on it', message)
   // The message ends in the path already.
-  return Object.assign(new WeightFileError(code as WeightFileErrorCode, message, { cause }), { path })
+  return Object.assign(new WeightFileError(code as ErrorCode, message, { cause }), { path })
 }

@@ -1,6 +1,5 @@
-import { checkArguments, kind, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { checkArguments, codedTypeError, kind, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { FLOAT_TENSOR } from '../float_tensor.js'
 import { encodeHdf5Variables } from './hdf5_writer.js'
 

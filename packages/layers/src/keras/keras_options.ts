@@ -1,6 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError, type Json, jsonRecord, unreadKerasOption } from '@cudnn-rnn/canonical/rules'
 
 const FULL_PRECISION = new Set(['float32', 'float64'])
 

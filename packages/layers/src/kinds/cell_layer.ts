@@ -1,11 +1,10 @@
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
-import { entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/canonical/rules'
+import { codedTypeError, entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/canonical/rules'
 import type { CellState, FloatTensor, RNNCell, StateSize, StateTree } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/ops'
 import { type GradientTape, type Operand, Value } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from '../coded_error.js'
 import type { Forwarded, LayerInput } from '../forwarded.js'
 import { hostTensor } from '../host_tensor.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from '../layer.js'
@@ -19,8 +18,8 @@ import {
   SEQUENCE,
 } from '../layer_options.js'
 import { checkedStates, hostStream, type LayerStream, type StateForm } from '../layer_stream.js'
-import { positionOfStream } from '../training/random_streams.js'
 import { featuresOf } from '../signal.js'
+import { positionOfStream } from '../training/random_streams.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,

@@ -1,5 +1,4 @@
-import { integerFrom, listOf, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError, integerFrom, listOf, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import { invalidOption } from '../layer_options.js'
 import { layer } from '../own_layer.js'
 import type { Signal } from '../signal.js'

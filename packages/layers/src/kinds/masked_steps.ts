@@ -1,5 +1,5 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { Pass } from '../layer.js'
 
 /** The places of a row's masked steps: `anywhere` moves the others together. */

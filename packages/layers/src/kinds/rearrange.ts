@@ -1,5 +1,4 @@
-import { FLAG, integerFrom, listOf, optional, where } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError, FLAG, integerFrom, listOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 
 const FORM = where(listOf(integerFrom(1)), '[T,E] or [E]', (sizes) => sizes.length === 1 || sizes.length === 2)

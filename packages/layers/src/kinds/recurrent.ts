@@ -1,5 +1,5 @@
 import { type CellMode, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
-import { checkIsObject, checkNames } from '@cudnn-rnn/canonical/rules'
+import { checkIsObject, checkNames, codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,
@@ -13,14 +13,13 @@ import {
 } from '@cudnn-rnn/models'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import { fromBase64, toBase64 } from '../base64.js'
-import { codedRangeError } from '../coded_error.js'
 import type { Forwarded, LayerInput } from '../forwarded.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
 import { checkInputRule, doesNotFit, invalidOption, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import type { LayerStream } from '../layer_stream.js'
-import { seedOfStream } from '../training/random_streams.js'
 import { featuresOf, type Signal } from '../signal.js'
+import { seedOfStream } from '../training/random_streams.js'
 
 export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
 

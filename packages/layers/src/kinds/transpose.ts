@@ -1,5 +1,5 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { checkedHostTensor } from '../host_tensor_argument.js'
 
 /**

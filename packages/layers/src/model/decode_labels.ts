@@ -1,14 +1,13 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { checkedElsewhere, checkOptions, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { checkedElsewhere, checkOptions, codedRangeError, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { TensorLike } from '@cudnn-rnn/ops'
 import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/train/ctc'
+import { featuresOf } from '../signal.js'
 import { outputLengths } from '../training/batch_loss.js'
 import type { LayerExample } from '../training/batches.js'
-import { codedRangeError } from '../coded_error.js'
 import { greedyLabels } from '../training/label_sequences.js'
 import { type CtcLoss, checkLoss, isCtc } from '../training/losses.js'
 import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
-import { featuresOf } from '../signal.js'
 import type { WholeModel } from './whole_model.js'
 
 // The loss and the width are checked by the decoders.

@@ -3,6 +3,8 @@ import {
   checkArguments,
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
+  codedTypeError,
   FILE_PATH,
   FLAG,
   integerFrom,
@@ -13,11 +15,6 @@ import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { FitResult } from '@cudnn-rnn/train'
 import { checkIsBackend } from '../backend_argument.js'
-import { joinedInputs, type LayerData, type LayerExample } from '../training/batches.js'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
-import { type DecodeOptions, decodeLabels } from './decode_labels.js'
-import { type EvaluateOptions, evaluateModel, type ModelMetrics } from '../training/evaluate_model.js'
-import { fitModel, type ModelFitOptions } from '../training/fit_model.js'
 import type { LayerInput } from '../forwarded.js'
 import type {
   CheckedInput,
@@ -30,16 +27,20 @@ import type {
 } from '../layer.js'
 import { type FileVariables, LayerBuild } from '../layer_build.js'
 import { checkAreLayers } from '../layer_list.js'
+import { savedPlan } from '../saved_layer.js'
+import type { Signal } from '../signal.js'
+import { joinedInputs, type LayerData, type LayerExample } from '../training/batches.js'
+import { type EvaluateOptions, evaluateModel, type ModelMetrics } from '../training/evaluate_model.js'
+import { fitModel, type ModelFitOptions } from '../training/fit_model.js'
+import type { Loss } from '../training/losses.js'
+import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { GraphLayer } from './graph_layer.js'
 import { chainPlan, type GraphPlan, ModelGraph } from './model_graph.js'
 import { isNamed, type NamedInputs, namedInputs, oneOfModel } from './model_inputs.js'
-import { type ModelValue, planOfValues } from './model_values.js'
-import type { Loss } from '../training/losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
+import { type ModelValue, planOfValues } from './model_values.js'
 import { type NamedRows, type PredictOptions, predictNamed, predictRows, predictTensor } from './predict_model.js'
 import { SAVE_OPTIONS, type SaveModelOptions, saveModel } from './save_model.js'
-import { savedPlan } from '../saved_layer.js'
-import type { Signal } from '../signal.js'
 import { summaryOf } from './summary.js'
 import type { ModelForwarded, WholeModel } from './whole_model.js'
 

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import {
   checkOptions,
+  codedRangeError,
   either,
   fields,
   integerFrom,
@@ -26,17 +27,16 @@ import {
 import type { Backend } from '@cudnn-rnn/ops'
 import { RestoreError, Saver } from '@cudnn-rnn/saveable'
 import { checkIsBackend } from '../backend_argument.js'
-import { codedRangeError } from '../coded_error.js'
-import type { LayerDefinition } from '../layer.js'
-import { layersFromConfig } from '../layer_registry.js'
-import { checkLoss, type Loss } from '../training/losses.js'
-import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
-import { NAME } from '../layer_build.js'
 import { MERGES } from '../kinds/merges.js'
-import { chainPlan, type GraphPlan, type PlanNode, type Ref } from './model_graph.js'
-import { LayersModel } from './layers_model.js'
+import type { LayerDefinition } from '../layer.js'
+import { NAME } from '../layer_build.js'
+import { layersFromConfig } from '../layer_registry.js'
 import type { Signal } from '../signal.js'
+import { checkLoss, type Loss } from '../training/losses.js'
 import { BEST, STORE } from '../training/training_checkpoints.js'
+import { LayersModel } from './layers_model.js'
+import { chainPlan, type GraphPlan, type PlanNode, type Ref } from './model_graph.js'
+import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
 import { saveablesOf } from './variable_saveables.js'
 
 const OPTIONS = {

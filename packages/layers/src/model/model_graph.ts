@@ -1,11 +1,11 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { type GradientTape, onTape, Recording, Value } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import { forwardedOf, type LayerInput } from '../forwarded.js'
+import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
 import { combinedStream, type LayerStream, openStreams } from '../layer_stream.js'
-import { MERGES, type MergeName } from '../kinds/merges.js'
 import { featuresOf, type Signal, signalText } from '../signal.js'
 
 /** A value of a graph: of the input or node of that number, inputs first, the output (0) or a final state (from 1). */

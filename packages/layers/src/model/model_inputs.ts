@@ -1,7 +1,7 @@
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { Value } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import type { LayerInput } from '../forwarded.js'
 import { checkedLengths, checkedTensor, type SequenceLengths } from '../layer.js'
 import type { ModelGraph, PlanInput } from './model_graph.js'

@@ -2,23 +2,23 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FLAG,
+  keyOf,
   kind,
   listOf,
-  keyOf,
   type OptionsOf,
   optional,
   recordOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { LayerDefinition } from '../layer.js'
 import { NAME } from '../layer_build.js'
 import { checkIsLayer } from '../layer_list.js'
 import { LAYER_OPTIONS } from '../layer_options.js'
-import { MERGES, type MergeName } from '../kinds/merges.js'
-import type { GraphPlan, PlanNode, Ref } from './model_graph.js'
 import type { Signal } from '../signal.js'
+import type { GraphPlan, PlanNode, Ref } from './model_graph.js'
 
 /** The order in which sources were made: each reads earlier ones. */
 const ORDER = new WeakMap<Source, number>()

@@ -2,6 +2,7 @@ import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical
 import {
   abortable,
   checkOptions,
+  codedRangeError,
   integerFrom,
   type OptionsOf,
   optional,
@@ -10,10 +11,9 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { onTape, Recording } from '@cudnn-rnn/ops/executor'
-import { joinedInputs, type LayerExample } from '../training/batches.js'
-import { codedRangeError } from '../coded_error.js'
 import type { LayerInput } from '../forwarded.js'
 import { CALL_OPTIONS } from '../layer.js'
+import { joinedInputs, type LayerExample } from '../training/batches.js'
 import { checkNamed, type NamedInputs } from './model_inputs.js'
 import type { WholeModel } from './whole_model.js'
 

@@ -1,8 +1,8 @@
 import { layoutKey } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
 import { type NumericTensor, RNNParamsSaveable, type Saveable, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { Trainable } from '@cudnn-rnn/train'
-import { codedRangeError } from '../coded_error.js'
 import type { RecurrentModel } from '../kinds/recurrent.js'
 
 /**

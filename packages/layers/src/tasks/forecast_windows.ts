@@ -1,5 +1,11 @@
-import { checkArguments, fields, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from './coded_error.js'
+import {
+  checkArguments,
+  codedRangeError,
+  fields,
+  integerFrom,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
 import { placeOf, type TimeSeries } from './time_series.js'
 
 const COUNT = optional(integerFrom(1))

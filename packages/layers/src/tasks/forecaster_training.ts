@@ -1,6 +1,7 @@
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FLAG,
   fields,
   integerFrom,
@@ -19,16 +20,15 @@ import {
   cudnnLSTM,
   dense,
   type LayerBatch,
+  type LayersModel,
   lastStep,
   type ModelFitOptions,
-  type LayersModel,
   sequential,
 } from '@cudnn-rnn/layers'
 import type { Backend } from '@cudnn-rnn/ops'
 import { cosineRate, Dataset, type FitResult } from '@cudnn-rnn/train'
 import { BestWeights } from './best_weights.js'
 import { calendarOf } from './calendar.js'
-import { codedRangeError } from './coded_error.js'
 import {
   type ForecastShape,
   type ForecastShapeOptions,

@@ -16,7 +16,6 @@
  * @packageDocumentation
  */
 export { seasonOf } from './calendar.js'
-export type { TasksErrorCode } from './error_codes.js'
 export { type ForecastShape, type Origins, usualShape } from './forecast_windows.js'
 // Series
 export { type Forecast, type Forecaster, loadForecaster } from './forecaster.js'

@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type Calendar, calendarFeatures, usualStep } from './calendar.js'
-import { codedRangeError } from './coded_error.js'
 import { fillMissing } from './missing_values.js'
 import { lastKnown, MAGNITUDES, placeOf, type TimeSeries } from './time_series.js'
 

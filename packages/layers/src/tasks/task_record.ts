@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { jsonObject } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, jsonObject } from '@cudnn-rnn/canonical/rules'
 import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
-import { codedRangeError } from './coded_error.js'
 
 /**
  * Records that a checkpoint holds beside its model. `file` is its place in a run of the command line: in a separate folder,

@@ -1,6 +1,7 @@
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FILE_PATH,
   fields,
   integerFrom,
@@ -18,14 +19,13 @@ import {
   dense,
   embedding,
   type LayerExample,
+  type LayersModel,
   loadModel,
   meanOverTime,
-  type LayersModel,
   sequential,
 } from '@cudnn-rnn/layers'
 import type { Backend } from '@cudnn-rnn/ops'
 import { softmax, Vocabulary } from '@cudnn-rnn/train'
-import { codedRangeError } from './coded_error.js'
 import { notATask, readTask, taskNote } from './task_record.js'
 import { mostFrequentWords, wordsOf } from './words.js'
 

@@ -1,5 +1,6 @@
 import {
   checkArguments,
+  codedRangeError,
   describeValue,
   fields,
   kind,
@@ -9,7 +10,6 @@ import {
   TEXT,
   wasTransferred,
 } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from './coded_error.js'
 
 /** A series of equal steps. */
 export interface TimeSeries {

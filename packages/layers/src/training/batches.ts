@@ -1,13 +1,12 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkNames, required, wasTransferred } from '@cudnn-rnn/canonical/rules'
+import { checkNames, codedRangeError, required, wasTransferred } from '@cudnn-rnn/canonical/rules'
 import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
-import { codedRangeError } from '../coded_error.js'
-import type { LayerBatch, NamedBatch } from './layer_batch.js'
-import { type CheckedLoss, isCtc, isNamedLosses } from './losses.js'
 import type { ModelGraph } from '../model/model_graph.js'
 import { checkNamed, isNamedModel, lengthsByInput } from '../model/model_inputs.js'
 import { featuresOf, type Signal, signalText } from '../signal.js'
+import type { LayerBatch, NamedBatch } from './layer_batch.js'
+import { type CheckedLoss, isCtc, isNamedLosses } from './losses.js'
 
 const ACTION = 'read the data'
 

@@ -4,6 +4,7 @@ import {
   abortableItems,
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
   type OptionsOf,
   optional,
   SIGNAL,
@@ -11,6 +12,9 @@ import {
 import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/ops/executor'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { labelErrorRate } from '@cudnn-rnn/train/ctc'
+import { CarriedStates } from '../model/carried_states.js'
+import { passOptions } from '../model/model_pass.js'
+import type { WholeModel } from '../model/whole_model.js'
 import { batchLoss, lossesOf, type OutputOfModel, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
 import {
@@ -22,12 +26,8 @@ import {
   type LayerData,
   type NamedBatch,
 } from './batches.js'
-import { CarriedStates } from '../model/carried_states.js'
-import { codedRangeError } from '../coded_error.js'
 import { greedyLabels, labelRows } from './label_sequences.js'
 import { checkLoss, countHits, isCtc, type Loss, type OneLoss } from './losses.js'
-import { passOptions } from '../model/model_pass.js'
-import type { WholeModel } from '../model/whole_model.js'
 
 const ACTION = 'evaluate'
 

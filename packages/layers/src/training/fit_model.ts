@@ -3,6 +3,7 @@ import {
   abortableItems,
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
   either,
   FLAG,
   FUNCTION,
@@ -32,19 +33,18 @@ import {
   type Schedule,
   type TrainingSaver,
 } from '@cudnn-rnn/train'
-import { dataOfRank } from './batch_share.js'
-import { type AnyBatch, batchesOf, emptyData, isLayerData, type LayerData, rowsOfBatch } from './batches.js'
 import { CarriedStates } from '../model/carried_states.js'
-import { codedRangeError } from '../coded_error.js'
-import { evaluateModel } from './evaluate_model.js'
-import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
-import { MasksOfRank } from './masks_of_rank.js'
 import { isNamedModel } from '../model/model_inputs.js'
 import { modelGradients } from '../model/model_pass.js'
 import { modelNote, recurrentModels } from '../model/save_model.js'
-import { savedLayer } from '../saved_layer.js'
-import { TrainingCheckpoints } from './training_checkpoints.js'
 import type { WholeModel } from '../model/whole_model.js'
+import { savedLayer } from '../saved_layer.js'
+import { dataOfRank } from './batch_share.js'
+import { type AnyBatch, batchesOf, emptyData, isLayerData, type LayerData, rowsOfBatch } from './batches.js'
+import { evaluateModel } from './evaluate_model.js'
+import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
+import { MasksOfRank } from './masks_of_rank.js'
+import { TrainingCheckpoints } from './training_checkpoints.js'
 
 // Options that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
 const COUNT = checkedElsewhere<number | undefined>()

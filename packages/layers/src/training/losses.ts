@@ -1,15 +1,14 @@
-import { checkNames } from '@cudnn-rnn/canonical/rules'
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkNames, codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'
 import { checkIsBackend } from '../backend_argument.js'
-import { codedRangeError } from '../coded_error.js'
-import type { LayerBatch, NamedBatch } from './layer_batch.js'
-import { checkNamed, isNamedModel } from '../model/model_inputs.js'
-import { signalText } from '../signal.js'
 import type { Layer } from '../layer.js'
 import type { ModelGraph } from '../model/model_graph.js'
+import { checkNamed, isNamedModel } from '../model/model_inputs.js'
+import { signalText } from '../signal.js'
+import type { LayerBatch, NamedBatch } from './layer_batch.js'
 
 const ROW_LOSSES = [
   'softmax_cross_entropy',

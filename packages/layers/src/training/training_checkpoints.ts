@@ -4,6 +4,9 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
+  codedTypeError,
+  type ErrorCode,
   either,
   FINITE,
   FUNCTION,
@@ -24,7 +27,6 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import {
   CheckpointError,
-  type CheckpointErrorCode,
   FileLock,
   type FileStore,
   isCheckpointError,
@@ -37,7 +39,6 @@ import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { type Backend, isBackendTensor } from '@cudnn-rnn/ops'
 import { type NumericTensor, type Saveable, Saver } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { RecurrentModel } from '../kinds/recurrent.js'
 import { saveablesOf, savedOnly } from '../model/variable_saveables.js'
 
@@ -91,7 +92,7 @@ export const BEST = 'best'
 const LOCK_NAME = 'training.lock'
 
 /** Errors that say that a checkpoint is not whole; a file that may not be read, for one, is not damaged. */
-const DAMAGE: readonly CheckpointErrorCode[] = [
+const DAMAGE: readonly ErrorCode[] = [
   'ERR_CHECKPOINT_NOT_FOUND',
   'ERR_CHECKPOINT_CORRUPT',
   'ERR_CHECKPOINT_CHECKSUM',

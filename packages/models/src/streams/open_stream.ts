@@ -1,6 +1,5 @@
-import { checkOptions, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkOptions, codedRangeError, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import { QueuedStream } from './queued_stream.js'
 import { StepperStream } from './stepper_stream.js'
 import type { Stream } from './stream.js'

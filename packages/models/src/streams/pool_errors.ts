@@ -1,5 +1,5 @@
 import type { CodedError } from '@cudnn-rnn/canonical'
-import { codedError, codedRangeError } from '../coded_error.js'
+import { codedError, codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 /** The error of calls on a stream whose worker ended. */
 export function workerLost(cause: unknown): CodedError {

@@ -1,4 +1,14 @@
 import {
+  elementCount,
+  type FloatArray,
+  hiddenColumns,
+  Inspectable,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import {
   type AnyBackendTensor,
   type Backend,
   DTYPES,
@@ -8,15 +18,6 @@ import {
   type RnnStreamState,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import {
-  elementCount,
-  type FloatArray,
-  hiddenColumns,
-  Inspectable,
-  type RnnDescriptor,
-  type Summary,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
 import {
   allocating,
   checkIsHostTensor,
@@ -29,7 +30,6 @@ import {
   type RowNumbers,
   StreamRows,
 } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'

@@ -1,7 +1,7 @@
-import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
 import { checkIsTensor, checkStreamRows, type RowNumbers, StreamRows } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from '../coded_error.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'
 

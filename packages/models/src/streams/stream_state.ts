@@ -1,6 +1,6 @@
-import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { type CodedError, describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
 
 /** Throws TypeError `ERR_NOT_A_STATE` unless `state` has the form of a result of `Stream.state()`. */
 export function checkIsState(state: RnnStreamState): void {

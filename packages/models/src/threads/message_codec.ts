@@ -1,8 +1,7 @@
-import { required } from '@cudnn-rnn/canonical/rules'
-import { DTYPES, type DType } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError, required } from '@cudnn-rnn/canonical/rules'
+import { DTYPES, type DType } from '@cudnn-rnn/ops'
 import { dtypeOf } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from '../coded_error.js'
 
 type Elements = Tensor['data']
 

@@ -1,7 +1,9 @@
+import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkIsObject,
   checkOptions,
+  codedRangeError,
   FUNCTION,
   guarded,
   integerIn,
@@ -12,8 +14,6 @@ import {
   typed,
 } from '@cudnn-rnn/canonical/rules'
 import type { RnnStreamState } from '@cudnn-rnn/ops'
-import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
 import { poolDisposed } from '../streams/pool_errors.js'
 import type { StreamPoolStats } from '../streams/stream_pool.js'
 import { StreamWorker, type WorkerState, type WorkerThread } from './stream_worker.js'

@@ -1,7 +1,7 @@
-import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import { streamClosed } from '../streams/pool_errors.js'
 
 /** Operations of a worker on one of its streams. */

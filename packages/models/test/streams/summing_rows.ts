@@ -1,4 +1,4 @@
-import { codedRangeError } from '../../src/coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { RowNetwork } from '../../src/index.js'
 
 /** The sum of a row's input and its number of time steps. */

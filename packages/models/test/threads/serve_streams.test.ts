@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { codedRangeError } from '../../src/coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import {
   openWorkerPool,
   type ServedPool,

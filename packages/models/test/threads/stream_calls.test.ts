@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codedRangeError, codedTypeError } from '../../src/coded_error.js'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { receivedError, STREAM_ANSWER, STREAM_CALL, sentError } from '../../src/threads/stream_calls.js'
 
 const fails = () => {

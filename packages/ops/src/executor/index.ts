@@ -8,10 +8,8 @@
 // Arguments
 
 export { checkSelection, selectedCanonical } from './arguments/canonical_selection.js'
-export { claimForTraining } from './memory/claim_for_training.js'
 export { type CtcProblem, checkCtcLoss } from './arguments/ctc_problem.js'
 export { dtypeOf } from './arguments/dtype_of.js'
-export { checkStreamBatch } from './host/host_stepper.js'
 export { full, tensor, zeros } from './arguments/host_tensors.js'
 export { checkHyperparameter, hyperparameter } from './arguments/hyperparameter.js'
 export { type PassShapes, passShapes } from './arguments/pass_shapes.js'
@@ -38,9 +36,13 @@ export {
   type TensorRule,
   tensorDType,
 } from './arguments/tensor_arguments.js'
+export { checkStreamBatch } from './host/host_stepper.js'
+export { claimForTraining } from './memory/claim_for_training.js'
 
 // Operations
 
+export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './arguments/optimizer_update.js'
+export { checkUpdate } from './arguments/update_operands.js'
 export { checkedOperations, type OperationKernels } from './operations/checked_operations.js'
 export { CHECKED_ROWS, type CheckedRow, checkIdValues } from './operations/checked_row.js'
 export { DROPOUT_COUNTER, type DropoutMask } from './operations/dropout_mask.js'
@@ -70,8 +72,6 @@ export type {
 } from './operations/table.js'
 export { type Products, type RandomDraw, TENSOR_ROWS } from './operations/tensor_rows.js'
 export { viewOffset, type Walk, walkCount } from './operations/walk.js'
-export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './arguments/optimizer_update.js'
-export { checkUpdate } from './arguments/update_operands.js'
 
 // Tapes of operations
 
@@ -117,9 +117,9 @@ export { YoungOwners } from './memory/young_owners.js'
 
 // Executors in host memory
 
-export { type ElementwiseFunction, elementwiseFunction } from './host/elementwise_function.js'
 export { hostCtcLoss, logAddExp, logSoftmaxInto } from './host/ctc_loss.js'
 export { ELEMENT_FUNCTIONS, elementFunctionOf, REDUCTIONS } from './host/element_functions.js'
+export { type ElementwiseFunction, elementwiseFunction } from './host/elementwise_function.js'
 export { embedding, embeddingGradient } from './host/embedding.js'
 export { floatAt } from './host/float_at.js'
 export { clipToNorm } from './host/global_norm.js'
@@ -164,5 +164,4 @@ export { type LoadedAddon, loadNativeAddon } from './load_native_addon.js'
 
 // Errors and descriptions
 
-export type { ExecutorErrorCode } from './error_codes.js'
 export { backendSummary, rnnSummary, tensorSummary } from './memory/summaries.js'

@@ -1,6 +1,5 @@
-import { liveLength } from '@cudnn-rnn/canonical/rules'
 import { describeValue, type FloatArray } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import { dtypeOf } from './arguments/dtype_of.js'
 
 /**

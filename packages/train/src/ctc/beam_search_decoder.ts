@@ -1,6 +1,8 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
   FLAG,
   integerFrom,
   integerIn,
@@ -8,10 +10,8 @@ import {
   type OptionsOf,
   optional,
 } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { logAddExp, logSoftmaxInto } from '@cudnn-rnn/ops/executor'
 import type { Blank } from './blank.js'
-import { codedRangeError } from './coded_error.js'
 import { checkDecoderArguments } from './decoder_arguments.js'
 import { KeptPrefixes } from './kept_prefixes.js'
 import { endScore, type PrefixScorer } from './prefix_scorer.js'

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 /** The class of the blank: its number, or `first` (0, PyTorch and cuDNN) or `last` (K-1, TensorFlow 1). */
 export type Blank = number | 'first' | 'last'

@@ -1,6 +1,12 @@
-import { checkedElsewhere, checkOptions, type OptionsOf, checkIsObject } from '@cudnn-rnn/canonical/rules'
-import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkedElsewhere,
+  checkIsObject,
+  checkOptions,
+  codedRangeError,
+  type OptionsOf,
+} from '@cudnn-rnn/canonical/rules'
+import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import {
   type CtcLossResult,
   type CtcLossOptions as CtcOperationOptions,
@@ -11,7 +17,6 @@ import {
   type InfeasibleRows,
 } from '@cudnn-rnn/ops/executor'
 import { blankClass } from './blank.js'
-import { codedRangeError } from './coded_error.js'
 import { CONVENTIONS, type Reduction } from './ctc_convention.js'
 import { CTC_LOSS_SETTINGS, type CtcLossSettings } from './ctc_loss_settings.js'
 import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'

@@ -1,7 +1,7 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { checkIsHostTensor, checkSequenceLengths, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/ops/executor'
 import { type Blank, checkedBlank } from './blank.js'
-import { codedRangeError } from './coded_error.js'
 
 /** The checked arguments that both decoders take. */
 export interface DecoderArguments {

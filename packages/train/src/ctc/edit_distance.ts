@@ -1,6 +1,12 @@
-import { checkOptions, FLAG, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import {
+  checkOptions,
+  codedRangeError,
+  codedTypeError,
+  FLAG,
+  type OptionsOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
 
 /** Labels, characters or words. */
 export type Sequence = ArrayLike<number | string>

@@ -56,5 +56,3 @@ export {
 } from './edit_distance.js'
 
 // Errors
-
-export type { CtcErrorCode } from './error_codes.js'

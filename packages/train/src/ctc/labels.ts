@@ -1,7 +1,6 @@
-import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
-import { codedTypeError } from './coded_error.js'
 
 /** The labels of a batch: one array per row, or an int32 tensor [B,S] whose rows are cut by `labelLengths`. */
 export type CtcLabels = readonly (readonly number[] | Int32Array)[] | Tensor<Int32Array>

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from './coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 
 /**
  * Scores the prefixes of a beam search, for example by a language model. `State` is the scorer's own record of a prefix; the

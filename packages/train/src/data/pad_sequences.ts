@@ -1,7 +1,15 @@
-import { arrayTypeOf, checkArguments, integerIn, listOf, NUMBER, OBJECT } from '@cudnn-rnn/canonical/rules'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  arrayTypeOf,
+  checkArguments,
+  codedRangeError,
+  codedTypeError,
+  integerIn,
+  listOf,
+  NUMBER,
+  OBJECT,
+} from '@cudnn-rnn/canonical/rules'
 import { checkIsHostTensor, checkShape } from '@cudnn-rnn/ops/executor'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 
 const INT32 = integerIn(-(2 ** 31), 2 ** 31 - 1)
 

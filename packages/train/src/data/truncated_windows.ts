@@ -1,13 +1,13 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
 import {
+  arrayTypeOf,
   checkArguments,
   checkOptions,
+  codedRangeError,
   integerFrom,
   kind,
   type OptionsOf,
-  arrayTypeOf,
 } from '@cudnn-rnn/canonical/rules'
-import type { Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
 import { fingerprintOf } from './fingerprint.js'
 import { type Source, savedPlace } from './source.js'
 

@@ -1,14 +1,14 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   ITERABLE,
   listOf,
   type OptionsOf,
   optional,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
 
 const OPTIONS = {
   /** One of the symbols, for all others. Default: a symbol that is not in the list is refused. */

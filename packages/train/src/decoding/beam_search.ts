@@ -1,15 +1,15 @@
 import {
   checkedElsewhere,
+  checkIsObject,
   checkOptions,
+  codedRangeError,
   FINITE,
   FLAG,
   FUNCTION,
   integerFrom,
   type OptionsOf,
   optional,
-  checkIsObject,
 } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
 import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
 import { logSoftmax } from '../losses/softmax.js'
 

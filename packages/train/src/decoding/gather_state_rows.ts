@@ -1,7 +1,6 @@
-import { checkArguments, kind, arrayTypeOf } from '@cudnn-rnn/canonical/rules'
-import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { arrayTypeOf, checkArguments, codedRangeError, kind } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { BACKEND } from '../optimizers/optimizer_spec.js'
 
 const ARGUMENTS = {

@@ -1,15 +1,15 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
   arrayTypeOf,
   checkArguments,
   checkOptions,
+  codedRangeError,
   kind,
   methods,
   type OptionsOf,
   optional,
 } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import { hyperparameter, type Philox } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 
 /** Rules of {@link SamplingOptions}. */
 export const SAMPLING_OPTIONS = {

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { CodedError } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 /** The error of a log that the system refuses to read or write. */
 export function logError(action: string, path: string, cause: unknown): CodedError<RangeError> {

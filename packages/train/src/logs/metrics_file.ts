@@ -2,9 +2,16 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { checkArguments, FILE_PATH, integerFrom, OBJECT, PATH } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  codedRangeError,
+  codedTypeError,
+  FILE_PATH,
+  integerFrom,
+  OBJECT,
+  PATH,
+} from '@cudnn-rnn/canonical/rules'
 import { checkIsRegular, makeDirectory, readRegularFile } from '@cudnn-rnn/checkpoint/files'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { StepReport } from '../loop/fit_options.js'
 import { appendWhole, coded, logError } from './log_error.js'
 

@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  codedRangeError,
   either,
   FLAG,
   FUNCTION,
@@ -16,7 +17,6 @@ import {
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
 import { checkHyperparameter, hyperparameter } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import type { Dataset } from '../data/dataset.js'
 import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'

@@ -1,5 +1,4 @@
-import { checkArguments, FUNCTION, fields, thrownMessage } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import { checkArguments, codedRangeError, FUNCTION, fields, thrownMessage } from '@cudnn-rnn/canonical/rules'
 import type { Communicator } from './communicator.js'
 
 /** A failed rank gives the others this time to come to the same call, then ends them. */

@@ -1,5 +1,5 @@
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
 import type { Trainable } from '../optimizers/trainable.js'
 

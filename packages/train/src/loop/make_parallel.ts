@@ -1,6 +1,8 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FUNCTION,
   fields,
   listOf,
@@ -16,9 +18,7 @@ import {
   isBackendTensor,
   isBackendUnavailableError,
 } from '@cudnn-rnn/ops'
-import { describeValue } from '@cudnn-rnn/canonical'
 import { checkOwnTensors } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
 import { BACKEND, TRAINABLES } from '../optimizers/optimizer_spec.js'

@@ -1,6 +1,6 @@
 import { type AbortSignalLike, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import { isEmptyShare } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'

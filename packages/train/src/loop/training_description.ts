@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { version } from '../../package.json'
-import { codedRangeError } from '../coded_error.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { FitOptions } from './fit_options.js'

@@ -1,5 +1,13 @@
-import { abandonable, checkArguments, isAbort, NUMBER, nextTurn, recordOf, required } from '@cudnn-rnn/canonical/rules'
-import { codedRangeError } from '../coded_error.js'
+import {
+  abandonable,
+  checkArguments,
+  codedRangeError,
+  isAbort,
+  NUMBER,
+  nextTurn,
+  recordOf,
+  required,
+} from '@cudnn-rnn/canonical/rules'
 import type { DatasetIterator } from '../data/dataset.js'
 import type { Position } from '../data/source.js'
 import { constantRate, type Schedule } from '../optimizers/learning_rate.js'

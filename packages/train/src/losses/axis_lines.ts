@@ -1,7 +1,7 @@
-import type { FloatDType } from '@cudnn-rnn/ops'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 
 /** The lines of a tensor along one axis: element j of line n is at `offset(n) + j·stride`. */
 export interface AxisLines {

@@ -1,5 +1,7 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   checkOptions,
+  codedRangeError,
   FUNCTION,
   integerFrom,
   OBJECT,
@@ -8,9 +10,7 @@ import {
   optional,
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 import { checkFloats } from './axis_lines.js'
 
 /** Tensors by their names. */

@@ -1,4 +1,4 @@
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { Trainable } from './trainable.js'
 
 /** Throws RangeError `ERR_GRADIENT_COUNT` if there is not one gradient per variable. */

@@ -1,6 +1,7 @@
 import {
   checkArguments,
   checkOptions,
+  codedRangeError,
   FLAG,
   listOf,
   NUMBER,
@@ -8,7 +9,6 @@ import {
   optional,
 } from '@cudnn-rnn/canonical/rules'
 import { checkHyperparameter } from '@cudnn-rnn/ops/executor'
-import { codedRangeError } from '../coded_error.js'
 
 /** The learning rate of an update; `step` counts the updates done before it, from 0. */
 export type Schedule = (step: number) => number

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
+import { codedError } from '@cudnn-rnn/canonical/rules'
 import { GlobalFonts } from '@napi-rs/canvas'
-import { codedError } from '../../coded_error.js'
 
 /** Handwriting from npm packages, all under the SIL Open Font License or the Apache License. */
 export const TRAINING_FONTS = [

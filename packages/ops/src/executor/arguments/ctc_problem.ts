@@ -1,9 +1,17 @@
-import { checkedElsewhere, checkOptions, FLAG, oneOf, optional, arrayTypeOf } from '@cudnn-rnn/canonical/rules'
-import type { FloatDType, TensorLike } from '@cudnn-rnn/ops'
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
-import { checkHyperparameter } from './hyperparameter.js'
+import {
+  arrayTypeOf,
+  checkedElsewhere,
+  checkOptions,
+  codedRangeError,
+  codedTypeError,
+  FLAG,
+  oneOf,
+  optional,
+} from '@cudnn-rnn/canonical/rules'
+import type { FloatDType, TensorLike } from '@cudnn-rnn/ops'
 import type { CtcLossOptions, InfeasibleRows } from '../operations/operation_types.js'
+import { checkHyperparameter } from './hyperparameter.js'
 import { checkLengths } from './sequence_lengths.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
 

@@ -1,6 +1,5 @@
-import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { arrayTypeOf, codedRangeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import { floatAt } from '../host/float_at.js'
 
 /**

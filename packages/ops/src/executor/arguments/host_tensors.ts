@@ -1,7 +1,6 @@
-import type { NestedNumbers } from '@cudnn-rnn/ops'
-import { arrayTypeOf } from '@cudnn-rnn/canonical/rules'
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { arrayTypeOf, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { NestedNumbers } from '@cudnn-rnn/ops'
 import { dtypeOf } from './dtype_of.js'
 import { checkDimensions } from './tensor_arguments.js'
 

@@ -1,7 +1,15 @@
-import { ANYTHING, checkArguments, checkOptionNames, keyOf, listOf, required, where } from '@cudnn-rnn/canonical/rules'
-import { type BackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import {
+  ANYTHING,
+  checkArguments,
+  checkOptionNames,
+  codedTypeError,
+  keyOf,
+  listOf,
+  required,
+  where,
+} from '@cudnn-rnn/canonical/rules'
+import { type BackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
 import { checkHyperparameter } from './hyperparameter.js'
 
 type Row<Rule extends OptimizerRule> = (typeof OPTIMIZER_RULES)[Rule]

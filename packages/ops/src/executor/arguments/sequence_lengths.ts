@@ -1,6 +1,5 @@
-import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { arrayTypeOf, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
 
 /**
  * Checks sequence lengths (one in 0..T per batch row, any order) and copies them; null stays null, and lengths that are

@@ -1,7 +1,6 @@
-import type { RnnStepper } from '@cudnn-rnn/ops'
-import { arrayTypeOf, liveLength } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { arrayTypeOf, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
+import type { RnnStepper } from '@cudnn-rnn/ops'
 
 /** Numbers of batch rows, as the methods of a stepper take them. */
 export type RowNumbers = Parameters<RnnStepper['stepRowsSync']>[0]

@@ -1,3 +1,12 @@
+import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  arrayTypeOf,
+  codedRangeError,
+  codedTypeError,
+  liveLength,
+  ownView,
+  wasTransferred,
+} from '@cudnn-rnn/canonical/rules'
 import {
   type BackendTensor,
   DTYPES,
@@ -6,9 +15,6 @@ import {
   isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { arrayTypeOf, liveLength, ownView, wasTransferred } from '@cudnn-rnn/canonical/rules'
-import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 import { dtypeOf } from './dtype_of.js'
 
 /** A dimension of a shape that is requested: its size, or the letter of one that is free. */

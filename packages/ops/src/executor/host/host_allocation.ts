@@ -1,6 +1,6 @@
-import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import type { CodedError, FloatArray } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 
 /**
  * Runs `allocate`, which makes arrays on the host, and turns the engine's refusal to make one into RangeError

@@ -1,5 +1,3 @@
-import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
-import { arrayTypeOf, checkIsObject, liveLength } from '@cudnn-rnn/canonical/rules'
 import {
   describeValue,
   elementCount,
@@ -10,12 +8,13 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
-import type { LedgerEntry } from '../memory/ledger.js'
-import { Lifetime } from '../memory/lifetime.js'
+import { arrayTypeOf, checkIsObject, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
+import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
 import { type PassShapes, passShapes } from '../arguments/pass_shapes.js'
 import { checkStreamRows, type RowNumbers, StreamRows } from '../arguments/stream_rows.js'
 import { checkIsTensor, checkShape, checkTensor } from '../arguments/tensor_arguments.js'
+import type { LedgerEntry } from '../memory/ledger.js'
+import { Lifetime } from '../memory/lifetime.js'
 import type { HostMemory } from './host_memory.js'
 
 /** A stream as its executor computes it, on the calling thread. Arguments were checked. */

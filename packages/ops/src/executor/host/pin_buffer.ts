@@ -1,4 +1,4 @@
-import { codedTypeError } from '../coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 
 interface WorkerThreads {
   markAsUntransferable(value: object): void

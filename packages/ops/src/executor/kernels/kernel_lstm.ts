@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { HostLstm } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import type { LstmJob } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 

@@ -1,4 +1,4 @@
-import { codedError } from '../coded_error.js'
+import { codedError } from '@cudnn-rnn/canonical/rules'
 
 const claimed = new WeakSet<object>()
 

@@ -1,3 +1,5 @@
+import { type CodedError, describeValue, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import {
   type AnyBackendTensor,
   type BackendTensor,
@@ -5,8 +7,6 @@ import {
   isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { type CodedError, describeValue, type FloatArray } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 import type { Ledger } from './ledger.js'
 import type { Lifetime } from './lifetime.js'
 

@@ -1,4 +1,4 @@
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 const REFUSALS = Object.freeze({
   backend: { code: 'ERR_BACKEND_DISPOSED', rule: 'the backend was disposed' },

@@ -1,6 +1,6 @@
-import type { Tape } from '@cudnn-rnn/ops'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import type { Tape } from '@cudnn-rnn/ops'
 
 /**
  * The life of a tape: open until its one backward consumes it or `dispose()` ends it. Executors extend it with the data that

@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import type { VersionedTensor } from './executor_memory.js'
 
 /** again. */

@@ -1,6 +1,5 @@
-import { required } from '@cudnn-rnn/canonical/rules'
 import type { Summary } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { codedTypeError, required } from '@cudnn-rnn/canonical/rules'
 import type { Ledger, LedgerEntry } from './ledger.js'
 import { OpenTape } from './open_tape.js'
 import type { OperandVersions } from './operand_versions.js'

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { withEnd } from './with_end.js'
 
 /** Something that holds memory until it is disposed. */

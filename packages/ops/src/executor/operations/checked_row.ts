@@ -1,9 +1,8 @@
-import { required, checkNames } from '@cudnn-rnn/canonical/rules'
-import type { BackendTensor, FloatDType, TensorLike } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
-import { checkOwnTensor, type ExecutorMemory, type VersionedTensor } from '../memory/executor_memory.js'
+import { checkNames, codedRangeError, codedTypeError, required } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor, FloatDType, TensorLike } from '@cudnn-rnn/ops'
 import { checkIsTensor, checkRule, checkShape, type TensorRule } from '../arguments/tensor_arguments.js'
+import { checkOwnTensor, type ExecutorMemory, type VersionedTensor } from '../memory/executor_memory.js'
 import { type OptionRule, RESULT_SIZE } from './option_rules.js'
 import {
   bindShape,

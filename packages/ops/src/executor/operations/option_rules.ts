@@ -1,6 +1,13 @@
-import { checkOptionValues, FLAG, integerIn, oneOf, type Rule, SHARE } from '@cudnn-rnn/canonical/rules'
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import {
+  checkOptionValues,
+  codedRangeError,
+  FLAG,
+  integerIn,
+  oneOf,
+  type Rule,
+  SHARE,
+} from '@cudnn-rnn/canonical/rules'
 import { hyperparameter as finite } from '../arguments/hyperparameter.js'
 import { checkDimensions, isDimension, MAX_RANK } from '../arguments/tensor_arguments.js'
 import { ACTIVATIONS, POOLINGS } from './operation_types.js'

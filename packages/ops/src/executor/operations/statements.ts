@@ -1,3 +1,5 @@
+import { describeValue } from '@cudnn-rnn/canonical'
+import { checkIsObject, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import {
   type BackendTensor,
   type DenseOps,
@@ -7,9 +9,10 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { checkIsObject } from '@cudnn-rnn/canonical/rules'
-import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { checkHyperparameter } from '../arguments/hyperparameter.js'
+import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from '../arguments/optimizer_update.js'
+import { checkIsTensor, checkRule, checkTensor } from '../arguments/tensor_arguments.js'
+import { checkAlike } from '../arguments/update_operands.js'
 import {
   checkOwnTensor,
   type ExecutorMemory,
@@ -17,10 +20,6 @@ import {
   type VersionedTensor,
   writableTensor,
 } from '../memory/executor_memory.js'
-import { checkHyperparameter } from '../arguments/hyperparameter.js'
-import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from '../arguments/optimizer_update.js'
-import { checkIsTensor, checkRule, checkTensor } from '../arguments/tensor_arguments.js'
-import { checkAlike } from '../arguments/update_operands.js'
 import type { RowName } from './table.js'
 
 /** The kernels that write tensors. */

@@ -1,6 +1,6 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { checkShape } from '../arguments/tensor_arguments.js'
 import { type DropoutMask, dropoutMask } from './dropout_mask.js'
 import {

@@ -1,5 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '../coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
 /** Groups of dimensions that kernels iterate over. */
 export const GROUPS = 4

@@ -1,6 +1,5 @@
-import { checkArguments, integerFrom } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, codedRangeError, integerFrom } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor, DenseOps } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import { GradientOperations } from './gradient_operations.js'
 import type { Recording } from './recording.js'
 import type { Value } from './value.js'

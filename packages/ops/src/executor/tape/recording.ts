@@ -1,6 +1,6 @@
-import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { Value } from './value.js'
 import { isVariable, type TapeVariable } from './variables.js'
 

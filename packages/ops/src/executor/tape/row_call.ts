@@ -1,5 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { codedRangeError } from '../coded_error.js'
 import type { VersionedTensor } from '../memory/executor_memory.js'
 import { OperandVersions } from '../memory/operand_versions.js'
 import type { CheckedRow } from '../operations/checked_row.js'

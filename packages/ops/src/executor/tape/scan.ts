@@ -1,15 +1,16 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
+  codedTypeError,
   kind,
   methods,
   type OptionsOf,
   type Rule,
 } from '@cudnn-rnn/canonical/rules'
 import { DTYPES, isBackendTensor } from '@cudnn-rnn/ops'
-import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
 import { checkSequenceLengths } from '../arguments/sequence_lengths.js'
 import type { Operand } from './recording.js'
 import { type GradientTape, TapeHandle } from './tape_handle.js'

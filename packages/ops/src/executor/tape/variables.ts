@@ -1,6 +1,6 @@
-import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '../coded_error.js'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { Value } from './value.js'
 
 /** A tensor that a tape may differentiate: `Variable` of the models. */

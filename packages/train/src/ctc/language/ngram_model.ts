@@ -1,6 +1,5 @@
-import { checkOptions, integerIn, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '../coded_error.js'
+import { checkOptions, codedTypeError, integerIn, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 
 const MAX_ORDER = 16
 const OPTIONS = {

@@ -1,5 +1,0 @@
-import { codedErrors } from '@cudnn-rnn/canonical/rules'
-import type { ExamplesErrorCode } from './error_codes.js'
-
-/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedError, codedRangeError } = codedErrors<ExamplesErrorCode>()

@@ -1,5 +1,0 @@
-import { codedErrors } from '@cudnn-rnn/canonical/rules'
-import type { CanonicalErrorCode } from './error_codes.js'
-
-/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedRangeError, codedTypeError } = codedErrors<CanonicalErrorCode>()

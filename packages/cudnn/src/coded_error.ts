@@ -1,9 +1,0 @@
-import { codedErrors } from '@cudnn-rnn/canonical/rules'
-import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
-import type { ExecutorErrorCode } from '@cudnn-rnn/ops/executor'
-import type { CudnnPackageErrorCode } from './error_codes.js'
-
-/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedRangeError, codedTypeError } = codedErrors<
-  CudnnPackageErrorCode | CanonicalErrorCode | ExecutorErrorCode
->()

@@ -1,6 +1,0 @@
-import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
-import { codedErrors } from '@cudnn-rnn/canonical/rules'
-import type { InteropErrorCode } from './error_codes.js'
-
-/** Makers of the errors of this package: the compiler refuses codes that are in no table of codes. */
-export const { codedRangeError, codedTypeError } = codedErrors<InteropErrorCode | CanonicalErrorCode>()
