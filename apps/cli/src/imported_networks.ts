@@ -6,7 +6,7 @@ import {
   type ImportOptions,
   importWeights,
 } from '@cudnn-rnn/rnn'
-import { type Convention, isWeightFileError, type NetworkToExport, stackNetworks } from '@cudnn-rnn/rnn/interop'
+import { type Convention, type NetworkToExport, stackNetworks, WeightFileError } from '@cudnn-rnn/rnn/interop'
 import { codedRangeError } from './coded_error.js'
 
 /** Options of the command line that say how tensors are to be read. */
@@ -41,7 +41,7 @@ export async function importAs(
   try {
     return await importWeights(fileOf(path), { ...readAs(options), format, only })
   } catch (error) {
-    if (!isWeightFileError(error, 'ERR_WEIGHTS_AMBIGUOUS') || error.decidedBy.length === 0) throw error
+    if (!(error instanceof WeightFileError) || error.decidedBy.length === 0) throw error
     const flags = error.decidedBy.map((option) => FLAGS[option]).join(' or ')
     const interpretations = error.interpretations.map((interpretation) => `\n  ${interpretation}`).join('')
     const message = `Cannot import ${path} as it leaves open how its tensors are read: say which by ${flags}${interpretations}`

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { thrownMessage, visibleLines, visibleText } from '@cudnn-rnn/canonical/rules'
 import { hasErrorCode } from '@cudnn-rnn/rnn'
-import { detectLauncher, isCommunicatorError } from '@cudnn-rnn/rnn/distributed'
+import { CommunicatorError, detectLauncher } from '@cudnn-rnn/rnn/distributed'
 import { type Command, CommanderError } from 'commander'
 import { errorColors } from './colors.js'
 import { EXIT_CODES } from './exit_codes.js'
@@ -30,7 +30,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
     const isUsage = error instanceof CommanderError && error.exitCode !== 0
-    if ((isUsage || isCommunicatorError(error)) && isLaterRank()) await wait(FIRST_RANK_MILLISECONDS)
+    if ((isUsage || error instanceof CommunicatorError) && isLaterRank()) await wait(FIRST_RANK_MILLISECONDS)
     if (error instanceof CommanderError) {
       process.stderr.write(visibleLines(texts.join('')))
       // Help and version end with 0.

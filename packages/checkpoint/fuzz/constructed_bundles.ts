@@ -1,18 +1,20 @@
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import type { Grammar, Random } from '@cudnn-rnn/fuzzing'
 import { encodeBundleEntry, encodeBundleHeader, type SliceExtent } from '../src/bundle/bundle_messages.js'
-import { memorySource } from '../src/store/byte_source.js'
-import { crc32c } from '../src/crc32c.js'
 import { DTYPES } from '../src/bundle/dtype.js'
-import { isCheckpointError } from '../src/errors.js'
-import { openCheckpointFrom } from '../src/open_checkpoint.js'
 import { sliceKey } from '../src/bundle/ordered_code.js'
+import { crc32c } from '../src/crc32c.js'
+import { CheckpointError } from '../src/errors.js'
+import { openCheckpointFrom } from '../src/open_checkpoint.js'
+import { memorySource } from '../src/store/byte_source.js'
 import { compareBytes, type TableEntry } from '../src/table/table_reader.js'
 import { encodeTable } from '../src/table/table_writer.js'
 
 /** Whether an error of reading a checkpoint is one of ours, with a message that can be printed. */
 export function isCoded(error: unknown): boolean {
-  return isCheckpointError(error) && error.message.length < 4000 && !/[\p{Cc}\p{Bidi_Control}]/u.test(error.message)
+  return (
+    error instanceof CheckpointError && error.message.length < 4000 && !/[\p{Cc}\p{Bidi_Control}]/u.test(error.message)
+  )
 }
 
 const NAMES = [

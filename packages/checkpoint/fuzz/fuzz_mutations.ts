@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { Random } from '@cudnn-rnn/fuzzing'
 import { decodeBundleEntry, decodeBundleHeader } from '../src/bundle/bundle_messages.js'
 import { shardPath } from '../src/bundle/bundle_reader.js'
-import { memorySource } from '../src/store/byte_source.js'
 import { DTYPES } from '../src/bundle/dtype.js'
-import { isCheckpointError } from '../src/errors.js'
-import { openCheckpointFrom } from '../src/open_checkpoint.js'
-import { readTable, type TableEntry } from '../src/table/table_reader.js'
 import type { CheckpointTensor } from '../src/bundle/tensor.js'
+import { CheckpointError } from '../src/errors.js'
+import { openCheckpointFrom } from '../src/open_checkpoint.js'
+import { memorySource } from '../src/store/byte_source.js'
+import { readTable, type TableEntry } from '../src/table/table_reader.js'
 import { mutateBytes } from './message_mutations.js'
 import { mutateTable } from './table_mutations.js'
 
@@ -83,7 +83,7 @@ export async function fuzzMutations(subject: Subject, mutations: number, seed: n
       if (check(subject, files, tensors, structured)) counts.unchanged++
       else counts.sound++
     } catch (error) {
-      if (!isCheckpointError(error)) throw new Error(`seed ${seed}, mutation ${mutation}`, { cause: error })
+      if (!(error instanceof CheckpointError)) throw new Error(`seed ${seed}, mutation ${mutation}`, { cause: error })
       counts.refused[error.code] = (counts.refused[error.code] ?? 0) + 1
     }
     counts.slowestMilliseconds = Math.max(counts.slowestMilliseconds, performance.now() - began)

@@ -1,4 +1,4 @@
-import { type ErrorCode, thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, NamedError, thrownMessage } from '@cudnn-rnn/canonical/rules'
 
 /** The subject of an error, and its cause. */
 interface ErrorPlace {
@@ -21,41 +21,17 @@ interface ErrorPlace {
  * }
  * ```
  */
-export class CheckpointError extends Error {
-  override readonly name = 'CheckpointError'
-  readonly code: ErrorCode
+export class CheckpointError extends NamedError {
+  static override readonly errorName = 'CheckpointError'
   /** The file or prefix. */
   readonly path: string | undefined
   readonly tensorName: string | undefined
 
   constructor(code: ErrorCode, message: string, { path, tensorName, cause }: ErrorPlace = {}) {
-    super(
-      visibleMessage(path === undefined ? message : `${message}: ${path}`),
-      cause === undefined ? undefined : { cause },
-    )
-    this.code = code
+    super(code, path === undefined ? message : `${message}: ${path}`, { cause })
     this.path = path
     this.tensorName = tensorName
   }
-}
-
-/**
- * True for a {@link CheckpointError} (also one of another copy of this package) with one of `codes`, or any.
- *
- * @example
- * ```ts
- * import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/rnn/checkpoint'
- *
- * try {
- *   await openCheckpoint('no-such-model')
- * } catch (error) {
- *   console.log(isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND'), isCheckpointError(new Error())) // true false
- * }
- * ```
- */
-export function isCheckpointError(error: unknown, ...codes: ErrorCode[]): error is CheckpointError {
-  if (!(error instanceof Error) || error.name !== 'CheckpointError' || !('code' in error)) return false
-  return codes.length === 0 || codes.includes(error.code as ErrorCode)
 }
 
 /** The error of bytes that violate their format. */

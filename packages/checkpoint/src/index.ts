@@ -49,4 +49,4 @@ export { FileLock } from './store/file_lock.js'
 
 export { type CheckpointDType, dtypeOfArray, type NumericArray } from './bundle/dtype.js'
 export type { CheckpointTensor } from './bundle/tensor.js'
-export { CheckpointError, isCheckpointError } from './errors.js'
+export { CheckpointError } from './errors.js'

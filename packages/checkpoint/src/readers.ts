@@ -16,7 +16,7 @@
 export type { CheckpointReader } from './bundle/checkpoint_reader.js'
 export type { CheckpointDType, NumericArray } from './bundle/dtype.js'
 export type { CheckpointTensor, TensorData } from './bundle/tensor.js'
-export { CheckpointError, isCheckpointError } from './errors.js'
+export { CheckpointError } from './errors.js'
 export { type OpenByteSource, type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { type ByteInput, type ResponseLike, responseSource } from './store/byte_input.js'
 export { type BlobLike, type ByteSource, blobSource, memorySource } from './store/byte_source.js'

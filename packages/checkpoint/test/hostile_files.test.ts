@@ -5,7 +5,7 @@ import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { Random } from '@cudnn-rnn/fuzzing'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../src/crc32c.js'
-import { isCheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
+import { CheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
 import { MAGIC } from '../src/table/table_format.js'
 import { concatenate } from '../src/table/table_writer.js'
 
@@ -42,7 +42,7 @@ async function readAll(files: Files): Promise<string> {
     }
     return tensors.join('\n')
   } catch (error) {
-    if (isCheckpointError(error)) return error.code
+    if (error instanceof CheckpointError) return error.code
     throw error
   }
 }

@@ -10,7 +10,6 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
       "blobSource",
       "directoryStore",
       "dtypeOfArray",
-      "isCheckpointError",
       "isFileStore",
       "latestCheckpoint",
       "memorySource",

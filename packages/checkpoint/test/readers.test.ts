@@ -36,7 +36,6 @@ it('@cudnn-rnn/checkpoint/readers exports exactly these names', () => {
     [
       "CheckpointError",
       "blobSource",
-      "isCheckpointError",
       "memorySource",
       "openCheckpointFrom",
       "responseSource",

@@ -1,4 +1,4 @@
-import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/ops'
+import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import { type CudnnBackendOptions, checkBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
 import { type LibraryFiles, openCudaLibraries } from './sys/cuda_libraries.js'
@@ -49,7 +49,7 @@ export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<C
     using backend = await openCudnnBackend(options)
     return { ...report, cudnn, device: backend.device, features: featuresOf(backend.device), advice: '' }
   } catch (error) {
-    if (!isBackendUnavailableError(error)) throw error
+    if (!(error instanceof BackendUnavailableError)) throw error
     return { ...report, cudnn, attempts: [...attempts, ...error.attempts], advice: error.advice }
   }
 }

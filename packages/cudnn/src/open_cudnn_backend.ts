@@ -18,7 +18,7 @@ import { type Arithmetic, arithmeticOf, type Precision } from './device/precisio
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import { type CudaLibraries, openCudaLibraries } from './sys/cuda_libraries.js'
 import { ALGORITHMS, type Algorithm } from './sys/cudnn_enums.js'
-import { isCudnnError } from './sys/cudnn_error.js'
+import { CudnnError } from './sys/cudnn_error.js'
 import type { NativeAddon } from './sys/native_addon.js'
 import { versionText } from './sys/version_text.js'
 
@@ -89,7 +89,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
     const rest = { graphs: policy, kernels, cacheDir, libraryDir, shippedKernels } as const
     return await startBackend(addon, libraries, { device, dtype, arithmetic, algorithm, ...rest })
   } catch (error) {
-    if (!isCudnnError(error)) throw error
+    if (!(error instanceof CudnnError)) throw error
     const advice = 'Run `nvidia-smi`, and see that driver, CUDA libraries and cuDNN fit each other.'
     throw unavailable([{ name: 'cudnn', reason: error.message }], advice, { cause: error })
   }

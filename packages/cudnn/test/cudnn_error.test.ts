@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CudnnError, isCudnnError } from '../src/index.js'
+import { CudnnError } from '../src/index.js'
 import { cudnnError, type NativeErrorFields } from '../src/sys/cudnn_error.js'
 import { versionText } from '../src/sys/version_text.js'
 
@@ -90,20 +90,6 @@ describe('cudnnError', () => {
   it('of another error is that error itself', () => {
     for (const other of [new Error('other'), 'text', undefined, { statusName: 'STATUS' }]) {
       expect(cudnnError('run forward', other)).toBe(other)
-    }
-  })
-})
-
-describe('isCudnnError', () => {
-  it('accepts any code, or those that are named, also of another copy of the package', () => {
-    const error = madeOf({ status: 3000 })
-    expect(isCudnnError(error)).toBe(true)
-    expect(isCudnnError(error, 'ERR_CUDNN', 'ERR_CUDNN_NOT_SUPPORTED')).toBe(true)
-    expect(isCudnnError(error, 'ERR_CUDNN')).toBe(false)
-    const copy = Object.assign(new Error('of a copy'), { name: 'CudnnError', code: 'ERR_CUDA' })
-    expect(isCudnnError(copy, 'ERR_CUDA')).toBe(true)
-    for (const other of [new Error('no'), { name: 'CudnnError', code: 'ERR_CUDA' }, null, undefined, 'CudnnError']) {
-      expect(isCudnnError(other)).toBe(false)
     }
   })
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { isCudnnError } from '../src/index.js'
+import { CudnnError } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
 
@@ -55,7 +55,7 @@ describe.skipIf(gpu.problem !== undefined)(
       ['cuLaunchKernel=1@1', 'ERR_CUDA', 'CUDA_ERROR_INVALID_VALUE'],
     ])('%s gives %s and leaves the next step working', async (fault, code, statusName) => {
       const error = await survives(`fault.${fault}`, code, { statusName })
-      expect(isCudnnError(error)).toBe(true)
+      expect(error instanceof CudnnError).toBe(true)
     })
 
     it('running out of memory reports the requested and the free bytes, and leaves other tensors intact', async () => {

@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import { afterEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { inspectCudnn, openCudnnBackend } from '../src/index.js'
@@ -24,7 +24,7 @@ describe('openCudnnBackend', () => {
 
   it('reports every path that it tried and one remedy where there is no library', async () => {
     const error = await openCudnnBackend({ libraryDir: emptyFolder() }).catch((reason: unknown) => reason)
-    if (!isBackendUnavailableError(error)) throw error
+    if (!(error instanceof BackendUnavailableError)) throw error
     expect(error.backend).toBe('cudnn')
     expect(error.attempts.length).toBeGreaterThan(0)
     expect(error.attempts.every(({ name }) => name === 'cudnn')).toBe(true)

@@ -6,7 +6,6 @@ it('@cudnn-rnn/cudnn exports exactly these names', () => {
     [
       "CudnnError",
       "inspectCudnn",
-      "isCudnnError",
       "openCudnnBackend",
       "openNccl",
     ]

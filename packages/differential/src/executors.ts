@@ -1,10 +1,10 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { INSTRUCTION_SETS, openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import { type Backend, BackendUnavailableError } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import type { Program } from './program.js'
@@ -31,7 +31,7 @@ export function testedExecutors(): { readonly found: readonly TestedExecutor[]; 
     try {
       openCpuBackend({ instructionSet, threads: 1 }).dispose()
     } catch (error) {
-      if (isBackendUnavailableError(error)) missing.push(`cpu ${instructionSet}: ${error.message}`)
+      if (error instanceof BackendUnavailableError) missing.push(`cpu ${instructionSet}: ${error.message}`)
       continue
     }
     const open = async ({ dtype, threads }: Program) => openCpuBackend({ dtype, threads, instructionSet })

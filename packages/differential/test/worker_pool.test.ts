@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { CudnnLSTM, openWorkerPool, serveStreams, type WorkerLoss, type WorkerPool } from '@cudnn-rnn/models'
+import { type Backend, BackendUnavailableError } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
@@ -38,7 +38,7 @@ try {
   cases.push({ name: 'cpu', open: () => openCpuBackend({ threads: 1 }) })
   cases.push({ name: 'cpu', weights: 'int8', open: () => openCpuBackend({ threads: 1, weights: 'int8' }) })
 } catch (error) {
-  if (!isBackendUnavailableError(error)) throw error
+  if (!(error instanceof BackendUnavailableError)) throw error
 }
 
 const opened: { dispose(): void }[] = []

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, NamedError } from '@cudnn-rnn/canonical/rules'
 
 /**
  * An error of opening or using a communicator.
@@ -14,9 +14,8 @@ import type { ErrorCode } from '@cudnn-rnn/canonical/rules'
  * }
  * ```
  */
-export class CommunicatorError extends Error {
-  override readonly name = 'CommunicatorError'
-  readonly code: ErrorCode
+export class CommunicatorError extends NamedError {
+  static override readonly errorName = 'CommunicatorError'
   /** The library's function that failed, if one did. */
   readonly call: string | undefined
   /** Its text. */
@@ -34,31 +33,9 @@ export class CommunicatorError extends Error {
       readonly cause?: unknown
     } = {},
   ) {
-    super(message, more.cause === undefined ? {} : { cause: more.cause })
-    this.code = code
+    super(code, message, more)
     this.call = more.call
     this.detail = more.detail
     this.attempts = more.attempts ?? []
   }
-}
-
-/**
- * True for a {@link CommunicatorError} with one of `codes` (any when none is given), also one of another copy of this package.
- *
- * @example
- * ```ts
- * import { isCommunicatorError, openCommunicator } from '@cudnn-rnn/rnn/distributed'
- *
- * const world = await openCommunicator('none')
- * await world.dispose()
- * try {
- *   await world.barrier()
- * } catch (error) {
- *   console.log(isCommunicatorError(error, 'ERR_COMMUNICATOR_CLOSED')) // true
- * }
- * ```
- */
-export function isCommunicatorError(error: unknown, ...codes: ErrorCode[]): error is CommunicatorError {
-  if (!(error instanceof Error) || error.name !== 'CommunicatorError') return false
-  return codes.length === 0 || ('code' in error && codes.includes(error.code as ErrorCode))
 }

@@ -17,6 +17,6 @@
  */
 
 export type { Communicator } from '@cudnn-rnn/train'
-export { CommunicatorError, isCommunicatorError } from './communicator_error.js'
+export { CommunicatorError } from './communicator_error.js'
 export { detectLauncher } from './launcher.js'
 export { openCommunicator } from './open_communicator.js'

@@ -1,7 +1,7 @@
 import { elementCount, hasErrorCode } from '@cudnn-rnn/canonical'
-import { isCheckpointError } from '@cudnn-rnn/checkpoint'
+import { CheckpointError } from '@cudnn-rnn/checkpoint'
 import type { Grammar, Random } from '@cudnn-rnn/fuzzing'
-import { importWeights, isWeightFileError, openWeightFile } from '../src/index.js'
+import { importWeights, openWeightFile, WeightFileError } from '../src/index.js'
 import { flaxFile } from './flax_grammar.js'
 import { hdf5File } from './hdf5_grammar.js'
 import { onnxFile } from './onnx_grammar.js'
@@ -32,7 +32,12 @@ const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
 /** Whether an error of reading a file is one of ours; throws for a message that cannot be printed. */
 export function isCoded(error: unknown): boolean {
-  if (!isWeightFileError(error) && !isCheckpointError(error) && !hasErrorCode(error, ...OTHER_CODES)) return false
+  if (
+    !(error instanceof WeightFileError) &&
+    !(error instanceof CheckpointError) &&
+    !hasErrorCode(error, ...OTHER_CODES)
+  )
+    return false
   const { message } = error as Error
   return message.length <= LONGEST_MESSAGE && !CONTROLS.test(message)
 }

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { type ErrorCode, visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, NamedError } from '@cudnn-rnn/canonical/rules'
 
 /** An option of `importWeights` that decides between interpretations. */
 export type DecidingOption = 'convention' | 'cellMode' | 'direction'
@@ -18,9 +18,8 @@ export type DecidingOption = 'convention' | 'cellMode' | 'direction'
  * }
  * ```
  */
-export class WeightFileError extends Error {
-  override readonly name = 'WeightFileError'
-  readonly code: ErrorCode
+export class WeightFileError extends NamedError {
+  static override readonly errorName = 'WeightFileError'
   /** The file, if one was named. */
   readonly path: string | undefined
   /** For `ERR_WEIGHTS_AMBIGUOUS`: every interpretation, in words. */
@@ -43,34 +42,11 @@ export class WeightFileError extends Error {
       cause?: unknown
     } = {},
   ) {
-    super(
-      visibleMessage(path === undefined ? message : `${message}: ${path}`),
-      cause === undefined ? undefined : { cause },
-    )
-    this.code = code
+    super(code, path === undefined ? message : `${message}: ${path}`, { cause })
     this.path = path
     this.interpretations = interpretations
     this.decidedBy = decidedBy
   }
-}
-
-/**
- * True for a {@link WeightFileError} (also one of another copy of this package) with one of `codes`, or any.
- *
- * @example
- * ```ts
- * import { importWeights, isWeightFileError } from '@cudnn-rnn/rnn/interop'
- *
- * try {
- *   await importWeights(Uint8Array.of(1, 2, 3))
- * } catch (error) {
- *   console.log(isWeightFileError(error, 'ERR_WEIGHTS_FORMAT')) // true
- * }
- * ```
- */
-export function isWeightFileError(error: unknown, ...codes: ErrorCode[]): error is WeightFileError {
-  if (!(error instanceof Error) || error.name !== 'WeightFileError' || !('code' in error)) return false
-  return codes.length === 0 || codes.includes(error.code as ErrorCode)
 }
 
 /** The error of bytes that violate their format. */

@@ -38,4 +38,4 @@ export type { NetworkToExport } from './network_to_export.js'
 
 // Errors
 
-export { isWeightFileError, WeightFileError } from './errors.js'
+export { WeightFileError } from './errors.js'

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type AnyRule,
   checkArguments,
@@ -11,12 +12,11 @@ import {
   optional,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,
   type ByteSource,
   blobSource,
-  isCheckpointError,
+  CheckpointError,
   memorySource,
   openFileSource,
   type ResponseLike,
@@ -248,7 +248,7 @@ async function present(
   missing: string,
 ): Promise<ByteSource> {
   const source = await opened.catch((cause: unknown) => {
-    if (!isCheckpointError(cause)) throw cause
+    if (!(cause instanceof CheckpointError)) throw cause
     const message = cause.cause instanceof Error ? cause.cause.message : reason
     throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path, cause })
   })

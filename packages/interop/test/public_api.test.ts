@@ -13,7 +13,6 @@ it('@cudnn-rnn/interop exports exactly these names', () => {
       "encodeOnnxModel",
       "exportWeights",
       "importWeights",
-      "isWeightFileError",
       "memorySource",
       "openWeightFile",
       "stackNetworks",

@@ -30,11 +30,7 @@ export {
   type NestedNumbers,
   type TensorLike,
 } from './contract/backend_tensor.js'
-export {
-  type BackendAttempt,
-  BackendUnavailableError,
-  isBackendUnavailableError,
-} from './contract/backend_unavailable_error.js'
+export { type BackendAttempt, BackendUnavailableError } from './contract/backend_unavailable_error.js'
 export type { DenseOps } from './contract/dense_ops.js'
 export type { DeviceGroup } from './contract/device_group.js'
 export { DTYPES, type DType, type FloatDType } from './contract/dtype.js'

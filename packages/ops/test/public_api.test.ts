@@ -8,7 +8,6 @@ it('@cudnn-rnn/ops exports these names', () => {
       "DTYPES",
       "OPTIMIZER_RULES",
       "isBackendTensor",
-      "isBackendUnavailableError",
     ]
   `)
 })

@@ -2,7 +2,7 @@
  * The contract of executors, and each executor's own functions and errors. `openBackend` of the root chooses one.
  * @packageDocumentation
  */
-export * from '@cudnn-rnn/ops'
+
 export {
   type CpuBackend,
   type CpuBackendOptions,
@@ -17,10 +17,10 @@ export {
   CudnnError,
   type CudnnReport,
   inspectCudnn,
-  isCudnnError,
   openCudnnBackend,
   type Precision,
 } from '@cudnn-rnn/cudnn'
+export * from '@cudnn-rnn/ops'
 export { Philox } from '@cudnn-rnn/ops/executor'
 export { openReferenceBackend, type ReferenceBackend, type ReferenceBackendOptions } from '@cudnn-rnn/reference'
 export {

@@ -1,6 +1,6 @@
 import { describeValue } from '@cudnn-rnn/canonical'
 import { checkOptions, codedRangeError } from '@cudnn-rnn/canonical/rules'
-import { type Backend, type BackendAttempt, BackendUnavailableError, isBackendUnavailableError } from '@cudnn-rnn/ops'
+import { type Backend, type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
 import {
   type BackendName,
   EXECUTORS,
@@ -101,7 +101,7 @@ async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<A
   try {
     return { backend: await row.open(options) }
   } catch (error) {
-    if (!isBackendUnavailableError(error)) throw error
+    if (!(error instanceof BackendUnavailableError)) throw error
     return { attempts: error.attempts, advice: error.advice }
   }
 }

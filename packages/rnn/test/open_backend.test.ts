@@ -1,4 +1,4 @@
-import { isBackendUnavailableError } from '@cudnn-rnn/ops'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { inspectBackends, openBackend } from '../src/index.js'
@@ -35,7 +35,7 @@ describe('openBackend', () => {
 
   it.each(['cudnn', 'cpu'] as const)('lists the attempts and a remedy if %s cannot work', async (name) => {
     const error = await openBackend(name).catch((error: unknown) => error)
-    expect(isBackendUnavailableError(error)).toBe(true)
+    expect(error instanceof BackendUnavailableError).toBe(true)
     expect(error).toMatchObject({
       code: 'ERR_BACKEND_UNAVAILABLE',
       backend: name,

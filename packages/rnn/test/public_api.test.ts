@@ -86,8 +86,6 @@ it('@cudnn-rnn/rnn/executors exports these names', () => {
       "WASM_INSTRUCTION_SETS",
       "inspectCudnn",
       "isBackendTensor",
-      "isBackendUnavailableError",
-      "isCudnnError",
       "openCpuBackend",
       "openCudnnBackend",
       "openReferenceBackend",

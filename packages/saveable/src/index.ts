@@ -34,7 +34,7 @@ export {
   CudnnParamsFormatConverterRelu,
   CudnnParamsFormatConverterTanh,
 } from './params_format_converters.js'
-export { isRestoreError, RestoreError } from './restore_error.js'
+export { RestoreError } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
 export type { Naming, NumericTensor, Saveable } from './saveable.js'
 export { Saver } from './saver.js'

@@ -1,4 +1,4 @@
-import { visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { NamedError } from '@cudnn-rnn/canonical/rules'
 
 /** A tensor that has another shape or type than the model needs. */
 export interface TensorMismatch {
@@ -25,9 +25,8 @@ export interface TensorMismatch {
  * }
  * ```
  */
-export class RestoreError extends Error {
-  override readonly name = 'RestoreError'
-  readonly code = 'ERR_RESTORE_MISMATCH'
+export class RestoreError extends NamedError {
+  static override readonly errorName = 'RestoreError'
   readonly prefix: string
   /** Keys that the checkpoint lacks. */
   readonly missing: readonly string[]
@@ -42,35 +41,12 @@ export class RestoreError extends Error {
       ...misshapen.map(({ key, expected, actual }) => `${key} must be ${expected} and is ${actual}`),
     ]
     super(
-      visibleMessage(
-        `Cannot restore ${prefix} as it does not fit the model: ${parts.join('; ')}. Nothing was changed.`,
-      ),
+      'ERR_RESTORE_MISMATCH',
+      `Cannot restore ${prefix} as it does not fit the model: ${parts.join('; ')}. Nothing was changed.`,
     )
     this.prefix = prefix
     this.missing = missing
     this.extra = extra
     this.misshapen = misshapen
   }
-}
-
-/**
- * True for a {@link RestoreError}, also one of another copy of this package.
- *
- * @example
- * ```ts
- * import { writeCheckpoint } from '@cudnn-rnn/rnn'
- * import { isRestoreError, Saver, TensorSaveable } from '@cudnn-rnn/rnn/saveable'
- *
- * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
- * const wide = { data: new Float32Array(3), shape: [3] }
- * const saver = new Saver([new TensorSaveable('bias', () => wide, () => {})])
- * try {
- *   await saver.restore('model')
- * } catch (error) {
- *   if (isRestoreError(error)) console.log(error.misshapen.length, error.misshapen[0]?.key) // 1 bias
- * }
- * ```
- */
-export function isRestoreError(error: unknown): error is RestoreError {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_RESTORE_MISMATCH'
 }

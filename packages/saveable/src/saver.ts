@@ -6,6 +6,7 @@ import {
   codedRangeError,
   FILE_PATH,
   FLAG,
+  hasErrorCode,
   integerFrom,
   kind,
   listOf,
@@ -18,7 +19,6 @@ import {
 import {
   type CheckpointReader,
   type FileStore,
-  isCheckpointError,
   isFileStore,
   type NamedTensor,
   openCheckpoint,
@@ -163,7 +163,7 @@ export class Saver {
         await this.#restoreOnce(prefix)
         return
       } catch (error) {
-        const isReplaced = isCheckpointError(error, 'ERR_CHECKPOINT_REPLACED') && (await this.#exists(prefix))
+        const isReplaced = hasErrorCode(error, 'ERR_CHECKPOINT_REPLACED') && (await this.#exists(prefix))
         if (!isReplaced || --left === 0) throw error
       }
     }

@@ -19,7 +19,6 @@ it('@cudnn-rnn/saveable exports exactly these names', () => {
       "convertCheckpoint",
       "detectNetworks",
       "detectedToCanonical",
-      "isRestoreError",
     ]
   `)
 })

@@ -3,14 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { latestCheckpoint, openCheckpoint, readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import {
-  CudnnLSTMSaveable,
-  isRestoreError,
-  type Naming,
-  RNNParamsSaveable,
-  Saver,
-  TensorSaveable,
-} from '../src/index.js'
+import { CudnnLSTMSaveable, type Naming, RestoreError, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
 import { build, temporaryPrefix, valuesOf } from './small_models.js'
 
 /** A plain tensor that lives in this test. */
@@ -276,7 +269,7 @@ describe('Saver.restore', () => {
     const error = await new Saver([bias.saveable, saveableOf(run, 'encoder'), other.saveable])
       .restore(prefix)
       .catch((reason: unknown) => reason)
-    if (!isRestoreError(error)) throw error
+    if (!(error instanceof RestoreError)) throw error
     expect(error.missing).toEqual(['other'])
     expect(error.extra).toHaveLength(16)
     expect(error.extra).toContain('encoder/layer_2/forward/weight_0')

@@ -47,7 +47,7 @@ export {
 } from '@cudnn-rnn/ops/executor'
 export { arrowDataset } from './data/arrow_source.js'
 export { type CsvRow, csvDataset } from './data/csv_source.js'
-export { DataError, isDataError } from './data/data_error.js'
+export { DataError } from './data/data_error.js'
 export { Dataset, DatasetIterator } from './data/dataset.js'
 export { jsonLinesDataset, textDataset } from './data/line_sources.js'
 export { padSequences } from './data/pad_sequences.js'

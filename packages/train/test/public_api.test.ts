@@ -39,7 +39,6 @@ it('@cudnn-rnn/train exports exactly these names', () => {
       "grad",
       "histogramOf",
       "infer",
-      "isDataError",
       "isEmptyShare",
       "jsonLinesDataset",
       "logSoftmax",

@@ -1,4 +1,4 @@
-import { isBackendUnavailableError } from '@cudnn-rnn/ops'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { cannotBeLoaded, compileModule } from '../src/module_bytes.js'
@@ -67,7 +67,7 @@ describe('cannotBeLoaded', () => {
     [undefined, 'undefined'],
   ])('is the error of an executor that is not there, with the reason %s and the advice', (cause, reason) => {
     const error = cannotBeLoaded(cause, 'Serve the file.')
-    expect(isBackendUnavailableError(error)).toBe(true)
+    expect(error instanceof BackendUnavailableError).toBe(true)
     expect(error.advice).toBe('Serve the file.')
     expect(error.message).toContain(`its module cannot be loaded: ${reason}`)
     expect(error.cause).toBe(cause)

@@ -1,5 +1,5 @@
-import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { openWasmBackend } from '../src/index.js'
@@ -55,7 +55,7 @@ describe('openWasmBackend', () => {
     vi.restoreAllMocks()
     vi.spyOn(WebAssembly, 'validate').mockReturnValue(false)
     const old = await open().catch((error: unknown) => error)
-    expect(isBackendUnavailableError(old) && old.advice).toMatch(/Chrome 91/)
+    expect(old instanceof BackendUnavailableError && old.advice).toMatch(/Chrome 91/)
     vi.restoreAllMocks()
     // A refusal is not remembered.
     using backend = await open()

@@ -1,10 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
-import type { Command } from 'commander'
 import { openCheckpoint } from '@cudnn-rnn/rnn'
-import { isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
+import { CheckpointError } from '@cudnn-rnn/rnn/checkpoint'
 import { type DetectedNetwork, detectNetworks } from '@cudnn-rnn/rnn/saveable'
+import type { Command } from 'commander'
 import { checkpointPrefix } from '../checkpoint_path.js'
 import { colors } from '../colors.js'
 import { EXIT_CODES } from '../exit_codes.js'
@@ -131,7 +131,7 @@ async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
       ...problemWith(tensors, reader.format, files),
     }
   } catch (error) {
-    if (!isCheckpointError(error) || files.length === 0) throw error
+    if (!(error instanceof CheckpointError) || files.length === 0) throw error
     return { prefix, tensors: [], networks: [], files, problem: { code: error.code, message: error.message } }
   }
 }
@@ -156,7 +156,7 @@ async function verifyCheckpoint(
         await reader.read(name)
         bytes += reader.byteLength(name)
       } catch (error) {
-        if (!isCheckpointError(error)) throw error
+        if (!(error instanceof CheckpointError)) throw error
         damaged.push({ name, code: error.code, message: error.message })
       }
     }

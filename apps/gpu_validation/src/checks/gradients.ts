@@ -1,5 +1,5 @@
 import { createRnnDescriptor, flatLayout } from '@cudnn-rnn/canonical'
-import { isCudnnError, openCudnnBackend } from '@cudnn-rnn/cudnn'
+import { CudnnError, openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckGroup, distance, wave, withSession } from '../check.js'
 import { judged, nameOf, noted } from '../outcome.js'
 import { RawNetwork } from '../raw_network.js'
@@ -109,7 +109,7 @@ export const limits: CheckGroup = async (context) => {
       await backend.ops.globalNorm([more]).read()
       return 'it fits'
     } catch (error) {
-      if (!isCudnnError(error)) return nameOf(error)
+      if (!(error instanceof CudnnError)) return nameOf(error)
       return { code: error.code, requestedBytes: error.requestedBytes, freeBytes: error.freeBytes }
     } finally {
       for (const tensor of [...held, more]) tensor.dispose()

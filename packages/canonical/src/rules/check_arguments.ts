@@ -1,6 +1,6 @@
 import { codedRangeError, codedTypeError } from './coded_error.js'
-import type { ErrorCode } from './error_code.js'
 import { describeValue } from './described_value.js'
+import type { ErrorCode } from './error_code.js'
 import { checkNames } from './option_names.js'
 import type { AnyRule, Fault, Rule } from './rule.js'
 

@@ -1,7 +1,7 @@
-import { type ErrorCode, elementCount } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, elementCount, hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import { maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { crc32c } from '../crc32c.js'
-import { CheckpointError, corrupt, damaged, isCheckpointError, unsupported, WRONG_CHECKSUM } from '../errors.js'
+import { CheckpointError, corrupt, damaged, unsupported, WRONG_CHECKSUM } from '../errors.js'
 import { type ByteSource, checkRange } from '../store/byte_source.js'
 import { readTable } from '../table/table_reader.js'
 import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
@@ -71,7 +71,7 @@ export class BundleReader extends IndexedReader<BundleEntry> {
     try {
       return await this.#tensor(name, entry)
     } catch (cause) {
-      if (!isCheckpointError(cause, ...SIGNS_OF_A_SAVE) || (await this.#isCurrent().catch(() => true))) throw cause
+      if (!hasErrorCode(cause, ...SIGNS_OF_A_SAVE) || (await this.#isCurrent().catch(() => true))) throw cause
       throw this.#replaced(cause)
     }
   }

@@ -14,12 +14,12 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { BundleEncoder, type NamedTensor } from '../bundle/bundle_encoder.js'
-import { ioError, isCheckpointError } from '../errors.js'
+import { CheckpointError, ioError } from '../errors.js'
 import { FILE_STORE, type FileStore } from '../store/file_store.js'
+import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from '../store/temporary_file.js'
 import type { Retention } from './rotation.js'
 import { commitSave } from './save_commit.js'
 import { saveInStore } from './store_commit.js'
-import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from '../store/temporary_file.js'
 
 const ARGUMENTS = {
   prefix: FILE_PATH,
@@ -77,7 +77,7 @@ export async function writeCheckpoint(
     await commitSave(prefix, data, encoder.entries(), retention)
   } catch (cause) {
     await removeQuietly(data)
-    if (isCheckpointError(cause) || !isSystemError(cause)) throw cause
+    if (cause instanceof CheckpointError || !isSystemError(cause)) throw cause
     throw ioError('write checkpoint', prefix, cause)
   }
 }

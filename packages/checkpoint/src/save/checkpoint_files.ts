@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { decodeBundleHeader } from '../bundle/bundle_messages.js'
+import { CheckpointError } from '../errors.js'
 import { memorySource } from '../store/byte_source.js'
-import { isCheckpointError } from '../errors.js'
-import { readTable } from '../table/table_reader.js'
 import { isSystemError, namesIn } from '../store/temporary_file.js'
+import { readTable } from '../table/table_reader.js'
 
 const ENDING = /^\.(?:data-\d{5}-of-(\d{5})|meta)$/
 
@@ -54,7 +54,7 @@ async function numShardsOf(prefix: string): Promise<number | undefined> {
     return header === undefined ? undefined : decodeBundleHeader(header.value).numShards
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT') return 0
-    if (isCheckpointError(error)) return undefined
+    if (error instanceof CheckpointError) return undefined
     throw error
   }
 }

@@ -1,6 +1,6 @@
-import type { CheckpointState } from './checkpoint_state.js'
-import { isCheckpointError } from '../errors.js'
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import type { FileStore } from '../store/file_store.js'
+import type { CheckpointState } from './checkpoint_state.js'
 import { readCheckpointState } from './state_file.js'
 
 /** Which checkpoints of a directory stay. */
@@ -77,7 +77,7 @@ export async function presentState(
   try {
     return await readCheckpointState(place)
   } catch (error) {
-    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+    if (!hasErrorCode(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
   }
   const stem = `${base.replace(/-\d+$/, '')}-`
   const steps = names.flatMap((name) =>

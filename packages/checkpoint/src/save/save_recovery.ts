@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { checkArguments, jsonObject, PATH } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, hasErrorCode, jsonObject, PATH } from '@cudnn-rnn/canonical/rules'
 import { flushDirectory } from '@cudnn-rnn/checkpoint/files'
-import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
-import { isCheckpointError } from '../errors.js'
 import { type FileLock, removeAbandonedTakeovers, withFileLock } from '../store/file_lock.js'
-import { readCheckpointState, STATE_FILE } from './state_file.js'
 import { isSystemError, namesIn, removeAbandonedFiles } from '../store/temporary_file.js'
+import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
+import { readCheckpointState, STATE_FILE } from './state_file.js'
 
 /**
  * The planned changes of a save, written into the lock before the first change, like SQLite's rollback journal. When the
@@ -64,7 +63,7 @@ export async function recoverSaves(directory: string): Promise<boolean> {
     await withDirectoryLock(directory, async () => undefined)
     return true
   } catch (error) {
-    if (isCheckpointError(error, 'ERR_CHECKPOINT_IO', 'ERR_CHECKPOINT_LOCKED') || isSystemError(error)) return false
+    if (hasErrorCode(error, 'ERR_CHECKPOINT_IO', 'ERR_CHECKPOINT_LOCKED') || isSystemError(error)) return false
     throw error
   }
 }
@@ -104,7 +103,7 @@ async function listedNames(directory: string): Promise<ReadonlySet<string> | und
     const inside = paths.filter((path) => resolve(directory, dirname(path)) === resolve(directory))
     return new Set(inside.map((path) => basename(path)))
   } catch (error) {
-    if (isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) return undefined
+    if (hasErrorCode(error, 'ERR_CHECKPOINT_CORRUPT')) return undefined
     throw error
   }
 }

@@ -56,13 +56,14 @@ interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
  *
  * @example
  * ```ts
- * import { FileLock, isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
+ * import { FileLock } from '@cudnn-rnn/rnn/checkpoint'
  *
  * const lock = await FileLock.acquire('run.lock')
  * try {
  *   await FileLock.acquire('run.lock')
  * } catch (error) {
- *   console.log(isCheckpointError(error, 'ERR_CHECKPOINT_LOCKED')) // true
+ *   console.log(hasErrorCode(error, 'ERR_CHECKPOINT_LOCKED')) // true
  * }
  * await lock.check()
  * await lock.release()

@@ -1,5 +1,6 @@
-import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
+import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss, INFEASIBLE_ROWS } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
@@ -7,7 +8,6 @@ import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'
 import { CTC_LOSS_ALGO_DETERMINISTIC, DATA_TYPES } from '../sys/cudnn_enums.js'
-import { isCudnnError } from '../sys/cudnn_error.js'
 import type { CtcLossDescriptor, TensorDescriptor } from '../sys/native_addon.js'
 import { type CudnnCtcProblem, cudnnCtcProblem } from './ctc_problem.js'
 
@@ -212,5 +212,5 @@ export class CtcLosses {
 
 /** True if cuDNN refuses a shape. A lost device or a lack of memory is not a refusal, and the host does not hide it. */
 function isRefusal(error: unknown): boolean {
-  return isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM')
+  return hasErrorCode(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM')
 }

@@ -1,10 +1,10 @@
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'
 import type { GraphPolicy } from '../device/graph_cache.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
-import { isCudnnError } from '../sys/cudnn_error.js'
 import type { DropoutGenerator } from './dropout_states.js'
 import type { PersistentPass } from './persistent_pass.js'
 import { agrees } from './persistent_trial.js'
@@ -127,7 +127,7 @@ export class AlgorithmTrials {
       }
       return await use(pass)
     } catch (error) {
-      if (isRefusal(error) || (persistent !== undefined && isCudnnError(error, 'ERR_CUDA'))) return undefined
+      if (isRefusal(error) || (persistent !== undefined && hasErrorCode(error, 'ERR_CUDA'))) return undefined
       throw error
     } finally {
       pass?.release()
@@ -153,7 +153,7 @@ export class AlgorithmTrials {
       return graphs === 'always' ? ofGraph : Math.min(ofCalls, ofGraph)
     } catch (error) {
       // It will run as calls.
-      if (isRefusal(error) || isCudnnError(error, 'ERR_CUDA')) return ofCalls
+      if (isRefusal(error) || hasErrorCode(error, 'ERR_CUDA')) return ofCalls
       throw error
     }
   }
@@ -183,5 +183,5 @@ export class AlgorithmTrials {
 
 /** True for the failures that rule an algorithm out; a lost device is not one of them. */
 function isRefusal(error: unknown): boolean {
-  return isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM', 'ERR_CUDNN', 'ERR_OUT_OF_DEVICE_MEMORY')
+  return hasErrorCode(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM', 'ERR_CUDNN', 'ERR_OUT_OF_DEVICE_MEMORY')
 }

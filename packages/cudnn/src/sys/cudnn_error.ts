@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, NamedError } from '@cudnn-rnn/canonical/rules'
 
 /** The fields of the addon's errors. */
 export interface NativeErrorFields {
@@ -23,9 +23,8 @@ export interface NativeErrorFields {
  * console.log(isCommunication(new Error('other'))) // false
  * ```
  */
-export class CudnnError extends Error {
-  override readonly name = 'CudnnError'
-  readonly code: ErrorCode
+export class CudnnError extends NamedError {
+  static override readonly errorName = 'CudnnError'
   /** The C function. */
   readonly call: string
   readonly status: number
@@ -38,8 +37,7 @@ export class CudnnError extends Error {
   readonly freeBytes: number
 
   constructor(code: ErrorCode, message: string, fields: NativeErrorFields, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
+    super(code, message, options)
     this.call = fields.call
     this.status = fields.status
     this.statusName = fields.statusName
@@ -47,21 +45,6 @@ export class CudnnError extends Error {
     this.requestedBytes = fields.requestedBytes
     this.freeBytes = fields.freeBytes
   }
-}
-
-/**
- * True for a {@link CudnnError}, also one of another copy of this package, with one of `codes` (any when none given).
- *
- * @example
- * ```ts
- * import { isCudnnError } from '@cudnn-rnn/rnn/executors'
- *
- * console.log(isCudnnError(new Error('other')), isCudnnError(undefined, 'ERR_NCCL')) // false false
- * ```
- */
-export function isCudnnError(error: unknown, ...codes: ErrorCode[]): error is CudnnError {
-  if (!(error instanceof Error) || error.name !== 'CudnnError') return false
-  return codes.length === 0 || codes.includes((error as CudnnError).code)
 }
 
 /**

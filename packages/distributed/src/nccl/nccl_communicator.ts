@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { isBackendUnavailableError } from '@cudnn-rnn/ops'
 import type { Nccl } from '@cudnn-rnn/cudnn'
+import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import type { Communicator } from '@cudnn-rnn/train'
 import { CheckedCommunicator, type Limits } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
@@ -271,7 +271,7 @@ async function openLibrary(launcher: Launcher): Promise<Nccl> {
     const { openNccl } = await import('@cudnn-rnn/cudnn')
     return openNccl()
   } catch (cause) {
-    if (!isBackendUnavailableError(cause)) throw cause
+    if (!(cause instanceof BackendUnavailableError)) throw cause
     const attempts = cause.attempts.map(({ name, reason }) => `${name}: ${reason}`)
     throw new CommunicatorError(
       'ERR_COMMUNICATOR_UNAVAILABLE',

@@ -1,9 +1,9 @@
-import { required } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
+import { required } from '@cudnn-rnn/canonical/rules'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount } from '../elements.js'
-import { corrupt, isWeightFileError, unsupported } from '../errors.js'
+import { corrupt, unsupported, WeightFileError } from '../errors.js'
 import { type Hdf5Library, loadHdf5 } from './hdf5_library.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
 import { joinedName } from './joined_name.js'
@@ -172,7 +172,7 @@ export class Hdf5Session {
     try {
       return read()
     } catch (cause) {
-      if (isWeightFileError(cause)) throw cause
+      if (cause instanceof WeightFileError) throw cause
       this.#isSound = false
       throw corrupt(this.#path, rule, cause)
     }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import {
   type BlobLike,
   type ByteSource,
   type CheckpointReader,
-  isCheckpointError,
   latestCheckpoint,
   openCheckpoint,
   openCheckpointFrom,
@@ -97,7 +97,7 @@ async function openLatest(directory: string): Promise<CheckpointReader> {
     try {
       return await openCheckpoint(prefix)
     } catch (error) {
-      if (!isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND') || prefix === last) throw error
+      if (!hasErrorCode(error, 'ERR_CHECKPOINT_NOT_FOUND') || prefix === last) throw error
       last = prefix
     }
   }

@@ -1,6 +1,7 @@
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { ELEMENT_TYPES } from '../elements.js'
-import { corrupt, isWeightFileError, unsupported } from '../errors.js'
+import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile } from '../weight_file.js'
 import { type PickleRead, readPickle } from './pickle_reader.js'
 import { PickleDict, type PickleStorage } from './pickle_values.js'
@@ -71,7 +72,7 @@ async function picklesOf(source: ByteSource): Promise<PickleRead[]> {
       while (pickles.length < PICKLES) pickles.push(readPickle(path, bytes, size, pickles.at(-1)?.end))
       return pickles
     } catch (error) {
-      if (length === size || !isWeightFileError(error, 'ERR_WEIGHTS_CORRUPT')) throw error
+      if (length === size || !hasErrorCode(error, 'ERR_WEIGHTS_CORRUPT')) throw error
     }
   }
 }

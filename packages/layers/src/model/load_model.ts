@@ -5,6 +5,7 @@ import {
   codedRangeError,
   either,
   fields,
+  hasErrorCode,
   integerFrom,
   jsonObject,
   keyOf,
@@ -16,14 +17,7 @@ import {
   TEXT,
   where,
 } from '@cudnn-rnn/canonical/rules'
-import {
-  CheckpointError,
-  type FileStore,
-  isCheckpointError,
-  isFileStore,
-  latestCheckpoint,
-  openCheckpoint,
-} from '@cudnn-rnn/checkpoint'
+import { CheckpointError, type FileStore, isFileStore, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import type { Backend } from '@cudnn-rnn/ops'
 import { RestoreError, Saver } from '@cudnn-rnn/saveable'
 import { checkIsBackend } from '../backend_argument.js'
@@ -113,7 +107,7 @@ async function checkpointOf(path: string | FileStore, store: FileStore | undefin
     await (await openCheckpoint(path, { store })).close()
     return { prefix: path, store }
   } catch (error) {
-    if (store !== undefined || !isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND')) throw error
+    if (store !== undefined || !hasErrorCode(error, 'ERR_CHECKPOINT_NOT_FOUND')) throw error
     const found = (await latestCheckpoint(join(path, BEST))) ?? (await latestCheckpoint(path))
     if (found === null) throw error
     return { prefix: found, store }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { codedRangeError, jsonObject } from '@cudnn-rnn/canonical/rules'
-import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import { codedRangeError, hasErrorCode, jsonObject } from '@cudnn-rnn/canonical/rules'
+import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 
 /**
  * Records that a checkpoint holds beside its model. `file` is its place in a run of the command line: in a separate folder,
@@ -61,7 +61,7 @@ async function isThere(prefix: string): Promise<boolean> {
     await (await openCheckpoint(prefix)).close()
     return true
   } catch (error) {
-    if (isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND')) return false
+    if (hasErrorCode(error, 'ERR_CHECKPOINT_NOT_FOUND')) return false
     throw error
   }
 }

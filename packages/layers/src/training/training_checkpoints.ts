@@ -11,6 +11,7 @@ import {
   FINITE,
   FUNCTION,
   fields,
+  hasErrorCode,
   integerFrom,
   jsonObject,
   kind,
@@ -29,7 +30,6 @@ import {
   CheckpointError,
   FileLock,
   type FileStore,
-  isCheckpointError,
   isFileStore,
   openCheckpoint,
   readCheckpointState,
@@ -222,7 +222,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     try {
       return await FileLock.acquire(join(this.directory, LOCK_NAME))
     } catch (cause) {
-      if (!isCheckpointError(cause, 'ERR_CHECKPOINT_LOCKED')) throw cause
+      if (!hasErrorCode(cause, 'ERR_CHECKPOINT_LOCKED')) throw cause
       throw this.#locked(`one process at a time may: ${cause.message}`, cause)
     }
   }
@@ -264,7 +264,7 @@ export class TrainingCheckpoints implements TrainingSaver {
       await new Saver(this.#saveables(tensors), { store }).restore(prefix)
       return record
     } catch (error) {
-      if (!isCheckpointError(error, ...DAMAGE)) throw error
+      if (!hasErrorCode(error, ...DAMAGE)) throw error
       const path = store === undefined ? prefix : `${store.name}/${prefix}`
       skipped.push({ path, code: error.code, message: error.message })
       return undefined
@@ -333,7 +333,7 @@ async function listedOrThere({ folder, store }: Place, skipped: SkippedCheckpoin
     const state = await readCheckpointState(store ?? folder)
     for (const path of state?.allModelCheckpointPaths ?? []) prefixes.add(prefixOf(nameOf(path)))
   } catch (error) {
-    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+    if (!hasErrorCode(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
     const path = store === undefined ? join(folder, 'checkpoint') : `${store.name}/checkpoint`
     skipped.push({ path, code: error.code, message: error.message })
   }

@@ -1,3 +1,5 @@
+import { NamedError } from '@cudnn-rnn/canonical/rules'
+
 /** One thing that was tried to open an executor, and why it did not work. */
 export interface BackendAttempt {
   readonly name: string
@@ -16,9 +18,8 @@ export interface BackendAttempt {
  * console.log(error.code, error.backend, error.advice) // ERR_BACKEND_UNAVAILABLE cpu Run npm run build:native.
  * ```
  */
-export class BackendUnavailableError extends Error {
-  override readonly name = 'BackendUnavailableError'
-  readonly code = 'ERR_BACKEND_UNAVAILABLE'
+export class BackendUnavailableError extends NamedError {
+  static override readonly errorName = 'BackendUnavailableError'
   readonly backend: string
   readonly attempts: readonly BackendAttempt[]
   /** The remedy, as a sentence. */
@@ -26,30 +27,13 @@ export class BackendUnavailableError extends Error {
 
   constructor(backend: string, attempts: readonly BackendAttempt[], advice: string, options?: ErrorOptions) {
     const tried = attempts.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
-    super(`Cannot open backend "${backend}" as it does not work here (${tried}). ${advice}`, options)
+    super(
+      'ERR_BACKEND_UNAVAILABLE',
+      `Cannot open backend "${backend}" as it does not work here (${tried}). ${advice}`,
+      options,
+    )
     this.backend = backend
     this.attempts = attempts
     this.advice = advice
   }
-}
-
-/**
- * True for a {@link BackendUnavailableError}, also one of another copy of this package.
- *
- * @example
- * ```ts
- * import { openBackend } from '@cudnn-rnn/rnn'
- * import { isBackendUnavailableError } from '@cudnn-rnn/rnn/executors'
- *
- * try {
- *   const backend = await openBackend('cudnn')
- *   backend.dispose()
- * } catch (error) {
- *   if (!isBackendUnavailableError(error)) throw error
- *   for (const { name, reason } of error.attempts) console.log(name, reason)
- * }
- * ```
- */
-export function isBackendUnavailableError(error: unknown): error is BackendUnavailableError {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BACKEND_UNAVAILABLE'
 }

@@ -1,4 +1,4 @@
-import { thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
+import { type ErrorCode, NamedError, thrownMessage } from '@cudnn-rnn/canonical/rules'
 
 /**
  * Invalid data; a program can catch it to show the position to its user.
@@ -16,23 +16,20 @@ import { thrownMessage, visibleMessage } from '@cudnn-rnn/canonical/rules'
  * }
  * ```
  */
-export class DataError extends Error {
-  override readonly name = 'DataError'
-  /** `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED`, `ERR_DATA_VALUE`, `ERR_DATA_SYNTAX`, `ERR_DATA_COLUMN`, `ERR_DATA_CHANGED` or `ERR_DATA_IO`. */
-  readonly code: string
+export class DataError extends NamedError {
+  static override readonly errorName = 'DataError'
   readonly path: string
   /** Counted from 1, as editors count lines; undefined when the file as a whole is meant. */
   readonly row: number | undefined
   readonly column: string | undefined
 
   constructor(
-    code: string,
+    code: ErrorCode,
     message: string,
     place: { readonly path: string; readonly row?: number | undefined; readonly column?: string | undefined },
     options?: ErrorOptions,
   ) {
-    super(visibleMessage(message), options)
-    this.code = code
+    super(code, message, options)
     this.path = place.path
     this.row = place.row
     this.column = place.column
@@ -47,25 +44,4 @@ export function unreadable(path: string, cause: unknown): DataError {
 /** Whether an error is one of the operating system, or of Node's permission model. */
 export function isSystemError(error: unknown): boolean {
   return error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_ACCESS_DENIED'))
-}
-
-/**
- * True for a {@link DataError} with one of `codes` (any when none is given), also one of another copy of this package.
- *
- * @example
- * ```ts
- * import { writeFile } from 'node:fs/promises'
- * import { isDataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
- *
- * await writeFile('empty.jsonl', '')
- * try {
- *   for await (const _row of jsonLinesDataset('empty.jsonl'));
- * } catch (error) {
- *   console.log(isDataError(error, 'ERR_DATA_EMPTY')) // true
- * }
- * ```
- */
-export function isDataError(error: unknown, ...codes: string[]): error is DataError {
-  if (!(error instanceof Error) || error.name !== 'DataError') return false
-  return codes.length === 0 || ('code' in error && codes.includes(error.code as string))
 }

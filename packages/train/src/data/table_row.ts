@@ -34,14 +34,14 @@ const FIELD = { fields: OBJECT, column: TEXT, place: fields({ path: TEXT, row: N
  * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
  * @example
  * ```ts
- * import { finiteNumber, isDataError } from '@cudnn-rnn/rnn/train'
+ * import { finiteNumber, DataError } from '@cudnn-rnn/rnn/train'
  *
  * const place = { path: 'prices.csv', row: 2 }
  * console.log(finiteNumber({ price: '20.5' }, 'price', place)) // 20.5
  * try {
  *   finiteNumber({ price: 'free' }, 'price', place)
  * } catch (error) {
- *   console.log(isDataError(error, 'ERR_DATA_VALUE')) // true
+ *   console.log(hasErrorCode(error, 'ERR_DATA_VALUE')) // true
  * }
  * ```
  */

@@ -11,13 +11,7 @@ import {
   optional,
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
-import {
-  type Backend,
-  type BackendTensor,
-  BackendUnavailableError,
-  isBackendTensor,
-  isBackendUnavailableError,
-} from '@cudnn-rnn/ops'
+import { type Backend, type BackendTensor, BackendUnavailableError, isBackendTensor } from '@cudnn-rnn/ops'
 import { checkOwnTensors } from '@cudnn-rnn/ops/executor'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
@@ -186,7 +180,7 @@ async function openExchange(
   try {
     return new GroupExchange(devices, await groups.connect(devices, { timeoutSeconds }))
   } catch (error) {
-    if (engine === 'nccl' || !isBackendUnavailableError(error)) throw error
+    if (engine === 'nccl' || !(error instanceof BackendUnavailableError)) throw error
     return new HostExchange(devices, error.attempts.map((attempt) => `${attempt.name}: ${attempt.reason}`).join('; '))
   }
 }

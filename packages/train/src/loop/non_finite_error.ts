@@ -1,3 +1,5 @@
+import { NamedError } from '@cudnn-rnn/canonical/rules'
+
 /**
  * Training met too many gradients that were not finite, one after the other. The variables hold the last good update.
  *
@@ -19,14 +21,14 @@
  * }
  * ```
  */
-export class NonFiniteError extends Error {
-  override readonly name = 'NonFiniteError'
-  readonly code = 'ERR_NON_FINITE_GRADIENTS'
+export class NonFiniteError extends NamedError {
+  static override readonly errorName = 'NonFiniteError'
   readonly step: number
   readonly skipped: number
 
   constructor(step: number, skipped: number) {
     super(
+      'ERR_NON_FINITE_GRADIENTS',
       `Cannot go on training as the gradients must be finite: they were not in ${skipped} steps up to step ${step}. Lower the learning rate, clip the gradients, or look for infinities in the data.`,
     )
     this.step = step

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { isSystemError, unreadable } from '../../src/data/data_error.js'
 import { missingColumn } from '../../src/data/table_row.js'
-import { classId, DataError, finiteNumber, isDataError } from '../../src/index.js'
+import { classId, DataError, finiteNumber } from '../../src/index.js'
 
 const PLACE = { path: 'rows.csv', row: 3 }
 
@@ -17,24 +17,6 @@ describe('DataError', () => {
     const { message } = new DataError('ERR_DATA_SYNTAX', `begin${'x'.repeat(100_000)}end`, { path: 'rows.csv' })
     expect(message.length).toBeLessThan(2100)
     expect(message).toMatch(/^beginx+… \(98008 characters\) …x+end$/)
-  })
-})
-
-describe('isDataError', () => {
-  it('compares the codes where some are given', () => {
-    const error = new DataError('ERR_DATA_EMPTY', 'empty', { path: 'rows.csv' })
-    expect(isDataError(error)).toBe(true)
-    expect(isDataError(error, 'ERR_DATA_VALUE', 'ERR_DATA_EMPTY')).toBe(true)
-    expect(isDataError(error, 'ERR_DATA_VALUE')).toBe(false)
-  })
-
-  it('takes the error of another copy of the package, and no other values', () => {
-    const copy = Object.assign(new Error('empty'), { name: 'DataError', code: 'ERR_DATA_EMPTY' })
-    expect(isDataError(copy, 'ERR_DATA_EMPTY')).toBe(true)
-    expect(isDataError(Object.assign(new Error('x'), { name: 'DataError' }), 'ERR_DATA_EMPTY')).toBe(false)
-    for (const other of [new Error('x'), undefined, null, 'DataError', { name: 'DataError', code: 'ERR_DATA_EMPTY' }]) {
-      expect(isDataError(other)).toBe(false)
-    }
   })
 })
 

@@ -1,16 +1,9 @@
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import {
-  classId,
-  csvDataset,
-  finiteNumber,
-  isDataError,
-  jsonLinesDataset,
-  type Position,
-  textDataset,
-} from '../../src/index.js'
+import { classId, csvDataset, finiteNumber, jsonLinesDataset, type Position, textDataset } from '../../src/index.js'
 
 let folder: string
 beforeEach(async () => {
@@ -103,7 +96,7 @@ it('textDataset joins lines across pieces and refuses bytes that are not UTF-8',
   expect(await collect(textDataset(await file(`${long}\nb\r\nc`)))).toEqual([long, 'b', 'c'])
   const broken = await file(Uint8Array.of(0x61, 0x0a, 0xff))
   const error = await collect(textDataset(broken)).catch((reason: unknown) => reason)
-  expect(isDataError(error, 'ERR_DATA_SYNTAX')).toBe(true)
+  expect(hasErrorCode(error, 'ERR_DATA_SYNTAX')).toBe(true)
 })
 
 it('a file that changes while it is read is refused', async () => {

@@ -2,15 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import { afterAll, describe, expect, it } from 'vitest'
-import {
-  arrowDataset,
-  csvDataset,
-  isDataError,
-  jsonLinesDataset,
-  parquetDataset,
-  textDataset,
-} from '../../src/index.js'
+import { arrowDataset, csvDataset, jsonLinesDataset, parquetDataset, textDataset } from '../../src/index.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'unreadable-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -36,7 +30,7 @@ describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
     const describe = async () => dataset(path).describe()
     for (const work of [read, describe]) {
       const error: unknown = await work().catch((cause: unknown) => cause)
-      expect(isDataError(error, 'ERR_DATA_IO')).toBe(true)
+      expect(hasErrorCode(error, 'ERR_DATA_IO')).toBe(true)
       expect(error).toMatchObject({ path, message: expect.stringContaining(reason) })
     }
   })

@@ -1,0 +1,26 @@
+import type { ErrorCode } from './error_code.js'
+import { visibleMessage } from './visible_text.js'
+
+/**
+ * The base of errors with a class, which declares more fields. `instanceof` compares names, so it also holds for an error
+ * of another copy of the package: an ES module's beside a CommonJS module's, or one in a bundle.
+ */
+export abstract class NamedError extends Error {
+  /** The class's name, which stays if a minifier renames the class. */
+  static readonly errorName: string
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: the class that is right of `instanceof`, which derives from this one.
+    const type = this
+    if (!Object.hasOwn(type, 'errorName')) return Function.prototype[Symbol.hasInstance].call(type, value)
+    return value instanceof Error && 'code' in value && value.name === type.errorName
+  }
+
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, { cause }: { readonly cause?: unknown } = {}) {
+    super(visibleMessage(message), cause === undefined ? undefined : { cause })
+    this.name = new.target.errorName
+    this.code = code
+  }
+}
