@@ -48,20 +48,24 @@ function assertionsIn(file) {
 /** Names that the index of a published package exports: values, and types as well. */
 function exportedNames(folder, { private: isPrivate }) {
   const file = join(folder, 'src/index.ts')
-  if (isPrivate || !existsSync(file)) return {}
+  const names = { values: [], types: [] }
+  if (isPrivate || !existsSync(file)) return names
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
-  const counts = { values: 0, types: 0 }
   for (const statement of source.statements) {
     const clause = ts.isExportDeclaration(statement) ? statement.exportClause : undefined
     if (clause === undefined || !ts.isNamedExports(clause)) continue
-    for (const { isTypeOnly } of clause.elements) counts[statement.isTypeOnly || isTypeOnly ? 'types' : 'values']++
+    for (const { isTypeOnly, name } of clause.elements) {
+      names[statement.isTypeOnly || isTypeOnly ? 'types' : 'values'].push(name.text)
+    }
   }
-  return counts
+  return names
 }
 
 const rows = {}
 let assertions = 0
 const products = []
+// The facade exports names of other packages again: the row of the whole counts each once.
+const distinct = { values: new Set(), types: new Set() }
 let tests = 0
 let namesakes = 0
 for (const { packageName, folder, manifest } of packages) {
@@ -82,14 +86,20 @@ for (const { packageName, folder, manifest } of packages) {
     ownTests.map((file) => file.replace(/.*[\\/]/, '').replace(/(\.(node|browser))?\.test\.ts$/, '')),
   )
   namesakes += own.filter((file) => names.has(file.replace(/.*[\\/]/, '').replace(/\.ts$/, ''))).length
+  const { values, types } = exportedNames(folder, manifest)
+  for (const name of values) distinct.values.add(name)
+  for (const name of types) distinct.types.add(name)
   rows[packageName] = {
     ...{ ...measures, 'x!': ownAssertions, tests: (lines / measures.lines).toFixed(2) },
-    ...exportedNames(folder, manifest),
+    ...(values.length > 0 && { values: values.length, types: types.length }),
   }
   products.push(...own)
 }
 const whole = measured(products)
-rows.whole = { ...whole, tests: (tests / whole.lines).toFixed(2) }
+rows.whole = {
+  ...{ ...whole, tests: (tests / whole.lines).toFixed(2) },
+  ...{ values: distinct.values.size, types: distinct.types.size },
+}
 console.table(rows)
 console.log(`${assertions} non-null assertions, those of private test packages included`)
 console.log(`${namesakes} of ${products.length} source files have a test of their name`)
