@@ -112,7 +112,7 @@ export async function publicApi(entries, subjects) {
     for (const member of type.getProperties()) {
       const [method] = checker.getTypeOfSymbol(member).getCallSignatures()
       const isOfNode = member.valueDeclaration?.getSourceFile().fileName.includes('/node_modules/')
-      if (method === undefined || member.name === 'prototype' || isOfNode) continue
+      if (method === undefined || /^(__|prototype$)/.test(member.name) || isOfNode) continue
       add(method, { kind: 'static', entry, owner: name, name: member.name })
     }
   }

@@ -34,7 +34,8 @@ const FIELD = { fields: OBJECT, column: TEXT, place: fields({ path: TEXT, row: N
  * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
  * @example
  * ```ts
- * import { finiteNumber, DataError } from '@cudnn-rnn/rnn/train'
+ * import { hasErrorCode } from '@cudnn-rnn/rnn'
+ * import { finiteNumber } from '@cudnn-rnn/rnn/train'
  *
  * const place = { path: 'prices.csv', row: 2 }
  * console.log(finiteNumber({ price: '20.5' }, 'price', place)) // 20.5
