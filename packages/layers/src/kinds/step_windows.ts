@@ -1,8 +1,7 @@
 import { integerFrom, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { layer } from '../own_layer.js'
-import { gathered } from './window_layer.js'
-import { type WindowRule, windowCount, windowsOf } from './windows.js'
+import { checkSteps, gathered, windowLengths, windowsUnder } from './window_layer.js'
 
 const COUNT = integerFrom(1)
 
@@ -11,13 +10,13 @@ export const averagePool1d = layer(
   'averagePool1d',
   { poolSize: COUNT, strides: COUNT, padding: oneOf(['valid', 'same']) },
   ({ poolSize, strides, padding }, input) => {
-    const rule: WindowRule = { size: [poolSize, 1], strides: [strides, 1], padding }
+    const sizes = { height: 1, size: [poolSize, 1], strides: [strides, 1], padding } as const
     return {
       output: input,
-      outputLengths: (lengths) => lengths.map((length) => windowCount(length, poolSize, strides, padding)),
+      outputLengths: (lengths) => windowLengths(sizes, lengths),
       forward: (t, x, _, { lengths }) => {
         const [time, batch] = x.shape as readonly [number, number]
-        const under = windowsOf({ time, batch, height: 1, lengths }, rule, 'zeros', 'taps first')
+        const under = windowsUnder('averagePool1d', x.shape, lengths, sizes, 'zeros', 'taps first')
         const { places, time: count } = under
         const windows = count * batch
         const inside = new Float64Array(windows)
@@ -49,6 +48,7 @@ export const spreadSteps = layer(
       outputLengths: (lengths) => lengths.map(all),
       forward: (t, x, _, { lengths }) => {
         const [time, batch] = x.shape as readonly [number, number]
+        checkSteps('spreadSteps', time, lengths, croppedBefore + croppedAfter + 1)
         const count = all(time)
         const places = Int32Array.from({ length: count * batch }, (_, k) => {
           const [step, row] = [Math.floor(k / batch) - zerosBefore, k % batch]

@@ -43,10 +43,22 @@ export function windowLengths({ size, strides, padding }: WindowSizes, lengths: 
 }
 
 /**
- * The windows of a batch [T,B,height·C]. Throws RangeError `ERR_SHAPE` for sequences that are too short.
+ * Throws RangeError `ERR_SHAPE` for a row that is shorter than `minimum`, as for a batch of it alone; a row of length 0 has no
+ * windows.
  *
  * @param layer its name and kind
  */
+export function checkSteps(layer: string, time: number, lengths: Int32Array | null, minimum: number): void {
+  const value = [time, ...(lengths ?? [])].find((length) => length > 0 && length < minimum)
+  if (value === undefined) return
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot call ${layer} as a sequence must have at least ${minimum} steps: current number is ${value}`,
+    { layer: layer.split(' ')[0], minimum, value },
+  )
+}
+
+/** The windows of a batch [T,B,height·C]. Throws as {@link checkSteps}. */
 export function windowsUnder(
   layer: string,
   [time, batch]: readonly number[],
@@ -55,14 +67,12 @@ export function windowsUnder(
   ...[outside, order]: [outside: 'zeros' | 'inside', order: 'taps first' | 'taps last']
 ): Windows {
   const { size, height, padding } = sizes
-  const minimum = padding === 'valid' ? size[0] : typeof padding === 'number' ? size[0] - 2 * padding : 1
-  if (time < minimum) {
-    throw codedRangeError(
-      'ERR_SHAPE',
-      `Cannot call ${layer} as a sequence must have at least ${minimum} steps: current number is ${time}`,
-      { layer: layer.split(' ')[0], minimum, value: time },
-    )
-  }
+  checkSteps(
+    layer,
+    time,
+    lengths,
+    padding === 'valid' ? size[0] : typeof padding === 'number' ? size[0] - 2 * padding : 1,
+  )
   return windowsOf({ time, batch, height, lengths }, sizes, outside, order)
 }
 

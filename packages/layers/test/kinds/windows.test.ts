@@ -18,6 +18,7 @@ import {
   maxPool2d,
   sequential,
 } from '../../src/index.js'
+import { averagePool1d, spreadSteps } from '../../src/kinds/step_windows.js'
 import type { Padding } from '../../src/kinds/windows.js'
 import { waves } from '../small_data.js'
 
@@ -244,9 +245,21 @@ describe('refused:', () => {
     expect(backend.stats().tensors).toBe(0)
   })
 
-  it('a sequence shorter than the window', async () => {
+  it.each([
+    ['conv1d', conv1d({ filters: 1, kernelSize: 3 })],
+    ['conv1d with zeros by number', conv1d({ filters: 1, kernelSize: 5, padding: 1 })],
+    ['conv2d', conv2d({ filters: 1, height: 2, kernelSize: [3, 1] })],
+    ['maxPool1d', maxPool1d({ poolSize: 3 })],
+    ['averagePool1d', averagePool1d({ poolSize: 3, strides: 1, padding: 'valid' })],
+    ['spreadSteps that crops', spreadSteps({ croppedBefore: 1, croppedAfter: 1, zerosAfter: 1 })],
+  ])('a sequence shorter than the window, alone and as a row of a batch: %s', async (_, layer) => {
     using backend = openReferenceBackend()
-    using model = sequential(backend, [conv1d({ filters: 1, kernelSize: 3 })], { inputSize: 2 })
-    await expect(model.predict({ data: new Float32Array(4), shape: [2, 1, 2] })).rejects.toThrow(coded('ERR_SHAPE'))
+    using model = sequential(backend, [layer], { inputSize: 2 })
+    const rows = { data: new Float32Array(16), shape: [4, 2, 2] }
+    const refused = coded('ERR_SHAPE', { minimum: 3, value: 2 })
+    await expect(model.predict({ data: new Float32Array(4), shape: [2, 1, 2] })).rejects.toThrow(refused)
+    await expect(model.predict(rows, { sequenceLengths: [4, 2] })).rejects.toThrow(refused)
+    const { shape } = await model.predict(rows, { sequenceLengths: [4, 0] })
+    expect(shape[1]).toBe(2)
   })
 })

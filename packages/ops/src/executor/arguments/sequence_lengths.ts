@@ -15,7 +15,8 @@ export function checkSequenceLengths(
   batch: number,
 ): Int32Array | null {
   if (lengths === null) return null
-  const checked = checkLengths(action, 'sequenceLengths', lengths, time, batch)
+  // The option is `sequenceLengths`, `sequenceLength` or `lengths`, as TensorFlow's functions and ours have it.
+  const checked = checkLengths(action, 'lengths', lengths, time, batch)
   return checked.every((length) => length === time) ? null : checked
 }
 

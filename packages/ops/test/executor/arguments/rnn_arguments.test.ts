@@ -64,7 +64,7 @@ describe('checkForwardArguments', () => {
       expect(forward({ sequenceLengths })).toThrow(coded('ERR_SEQUENCE_LENGTHS', { name: 'RangeError' }))
     }
     expect(forward({ sequenceLengths: 'T' as never })).toThrow(coded('ERR_SEQUENCE_LENGTHS', { name: 'TypeError' }))
-    expect(forward({ sequenceLengths: [0, T + 1] })).toThrow(/sequenceLengths\[1\] must be an integer in 0\.\.3/)
+    expect(forward({ sequenceLengths: [0, T + 1] })).toThrow(/lengths\[1\] must be an integer in 0\.\.3/)
   })
 
   it('copies the lengths, and takes lengths that are all T as none', () => {
