@@ -33,7 +33,8 @@ export async function bagOfWordsPredictions(
     using model = sequential(backend, [dense({ units: classifier.labels.length, name: 'bag' })], options)
     await model.fit(learned, {
       loss: 'softmax_cross_entropy',
-      optimizer: (variables) => new Adam(variables, { weightDecay, decayMask: ({ name }) => name === 'bag/kernel' }),
+      optimizer: (variables) =>
+        new Adam(variables, { weightDecay: ({ name }) => (name === 'bag/kernel' ? weightDecay : 0) }),
       learningRate: RATE,
       epochs: EPOCHS,
       batchSize: BATCH,

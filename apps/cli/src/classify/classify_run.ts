@@ -137,8 +137,8 @@ export class ClassifyRun extends ModelRun<ClassifySettings> implements TaskRun<C
           loss: 'softmax_cross_entropy',
           optimizer: (variables) =>
             new Adam(variables, {
-              weightDecay,
-              decayMask: ({ name, value }) => (value.layout === undefined ? !name.endsWith('bias') : mask),
+              weightDecay: ({ name }) => (name.endsWith('bias') ? 0 : weightDecay),
+              decayMask: ({ value }) => (value.layout === undefined ? null : mask),
             }),
           learningRate: cosineRate({ peak: learningRate, steps, warmup: Math.min(20, steps - 1) }),
           maxSteps: steps,

@@ -27,7 +27,6 @@ import {
 } from '@cudnn-rnn/layers'
 import type { Backend } from '@cudnn-rnn/ops'
 import { cosineRate, Dataset, type FitResult } from '@cudnn-rnn/train'
-import { BestWeights } from './best_weights.js'
 import { calendarOf } from './calendar.js'
 import {
   type ForecastShape,
@@ -178,7 +177,7 @@ export class ForecasterTraining {
     this.model = this.#network(backend)
   }
 
-  /** Trains the network, or resumes its training if `checkpoints` hold some of it. Throws what `fit` throws. */
+  /** Trains the network, or resumes its training if `checkpoints` hold some of it; it then is the best one. Throws what `fit` throws. */
   async fit(options: ForecasterFitOptions = {}): Promise<FitResult> {
     const { maxSteps = 600, batchSize = 32, learningRate = 0.003, evaluateEvery = 25, patience = 10 } = this.#options
     const data = Dataset.fromArray(this.#train)
@@ -194,7 +193,7 @@ export class ForecasterTraining {
       clipNorm: 1,
       validation: this.#calibrationBatches(),
       evaluateEvery,
-      earlyStopping: { metric: 'loss', patience },
+      earlyStopping: { metric: 'loss', patience, restoreBestWeights: true },
     })
   }
 
@@ -314,9 +313,7 @@ export async function trainForecaster(
 ): Promise<Forecaster> {
   const training = new ForecasterTraining(backend, series, options)
   try {
-    using best = new BestWeights(backend, training.model.variables)
-    await training.fit({ checkpoints: best })
-    best.restoreBest()
+    await training.fit()
     return await training.finish()
   } catch (error) {
     training.model.dispose()

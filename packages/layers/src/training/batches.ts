@@ -19,6 +19,8 @@ export interface LayerExample {
    * sequence of labels of any length.
    */
   readonly label: number | readonly number[] | Int32Array | FloatArray | Tensor | Steps
+  /** How much the row counts in the mean of the losses and in accuracies, all of its steps alike. Default 1. Not for `ctc`. */
+  readonly weight?: number | undefined
 }
 
 /** The numbers of each step, of one length. */
@@ -28,6 +30,7 @@ type Steps = readonly (readonly number[] | FloatArray)[]
 interface NamedExample {
   readonly input: Readonly<Record<string, LayerExample['input']>>
   readonly label: Readonly<Record<string, LayerExample['label']>>
+  readonly weight?: LayerExample['weight']
 }
 
 export type { LayerBatch, NamedBatch }
@@ -119,8 +122,13 @@ function checkedBatch(batch: AnyBatch, { loss, graph }: DataShape): AnyBatch {
 function batchOf(examples: readonly LayerExample[], shape: DataShape): AnyBatch {
   for (const [row, example] of examples.entries()) {
     if (typeof example === 'object' && example !== null && 'input' in example && 'label' in example) {
-      checkNames(ACTION, example, ['input', 'label'])
-      continue
+      checkNames(ACTION, example, ['input', 'label', 'weight'])
+      const { weight = 1 } = example
+      if (Number.isFinite(weight) && weight >= 0) continue
+      throw exampleError(
+        `the weight of row ${row} must be a finite number >= 0: current value is ${describeValue(weight)}`,
+        { row },
+      )
     }
     throw exampleError(`example ${row} must be { input, label }: current value is ${describeValue(example)}`)
   }
@@ -145,16 +153,35 @@ function batchOf(examples: readonly LayerExample[], shape: DataShape): AnyBatch 
       isCtc(own) ? labelSequences(rows) : joinedLabels(rows, { output, dtype, loss: own }, outputLengths[k]),
     ] as const
   })
+  const weights = weightsOfOutputs(examples, labels, outputLengths, shape)
   if (!isNamed) {
     const [[, { tensor, lengths }], [, own]] = [inputs[0], labels[0]]
-    return { input: tensor, labels: own, sequenceLengths: lengths }
+    return { input: tensor, labels: own, sequenceLengths: lengths, ...(weights && { weights: weights[0][1] }) }
   }
   const lengths = inputs.flatMap(([name, joined]) => (joined.lengths === null ? [] : [[name, joined.lengths] as const]))
   return {
     input: Object.fromEntries(inputs.map(([name, { tensor }]) => [name, tensor])),
     labels: Object.fromEntries(labels) as NamedBatch['labels'],
+    ...(weights && { weights: Object.fromEntries(weights) }),
     sequenceLengths: Object.fromEntries(lengths),
   }
+}
+
+/** The weights of every output's rows, of each step if it has a time axis; undefined if all rows weigh 1. */
+function weightsOfOutputs(
+  examples: readonly LayerExample[],
+  labels: readonly (readonly [string, Tensor | readonly Int32Array[]])[],
+  outputLengths: readonly (Int32Array | null)[],
+  { dtype, graph }: DataShape,
+): [string, Tensor][] | undefined {
+  const weights = examples.map(({ weight = 1 }) => weight)
+  if (weights.every((weight) => weight === 1)) return undefined
+  return labels.map(([name, own], k) => {
+    const lengths = outputLengths[k]
+    const isOfSteps = graph.outputs[k].signal.isSequence && lengths !== null && 'shape' in own
+    if (isOfSteps) return [name, stepWeights(own.shape[0], lengths, dtype, weights)]
+    return [name, { data: DTYPES[dtype].array.from(weights), shape: [weights.length] }]
+  })
 }
 
 /** The part of a batch that belongs to one output; its lengths are that output's. */
@@ -312,10 +339,15 @@ function stacked(rows: readonly Tensor[], type: Elements): Tensor {
 }
 
 /** Weights of a sequence's steps: 1 within a row's length, 0 past it. */
-export function stepWeights(time: number, lengths: ArrayLike<number>, dtype: FloatDType): Tensor<FloatArray> {
+export function stepWeights(
+  time: number,
+  lengths: ArrayLike<number>,
+  dtype: FloatDType,
+  rowWeights?: readonly number[],
+): Tensor<FloatArray> {
   const batch = lengths.length
   const data: FloatArray = new DTYPES[dtype].array(time * batch)
-  for (let b = 0; b < batch; b++) for (let t = 0; t < lengths[b]; t++) data[t * batch + b] = 1
+  for (let b = 0; b < batch; b++) for (let t = 0; t < lengths[b]; t++) data[t * batch + b] = rowWeights?.[b] ?? 1
   return { data, shape: [time, batch] }
 }
 

@@ -52,6 +52,30 @@ describe('batchesOf examples', () => {
     expect(batch?.labels).toMatchObject({ data: Int32Array.of(2, 0) })
   })
 
+  it('weighs rows, of outputs with a time axis each step within the length', async () => {
+    const rows = [
+      { input: sequence(1, 2), label: [2], weight: 0.5 },
+      { input: sequence(3, 4, 5, 6), label: [0, 1] },
+    ]
+    const [pooled] = await batchesIn(
+      rows.map((row) => ({ ...row, label: 1 })),
+      {},
+      shape(),
+    )
+    expect(pooled?.weights).toEqual({ data: Float32Array.of(0.5, 1), shape: [2] })
+    const [stepped] = await batchesIn(rows, {}, shape({ output: numbers(true, 3) }))
+    expect(stepped?.weights).toEqual({ data: Float32Array.of(0.5, 1, 0, 1), shape: [2, 2] })
+    const [alike] = await batchesIn(
+      rows.map(({ input }) => ({ input, label: 1, weight: 1 })),
+      {},
+      shape(),
+    )
+    expect(alike?.weights).toBeUndefined()
+    for (const weight of [-1, Number.NaN, '2']) {
+      await expect(batchesIn([{ ...rows[1], label: 1, weight }], {}, shape())).rejects.toThrow(coded('ERR_EXAMPLE'))
+    }
+  })
+
   it('has a last batch of fewer rows', async () => {
     const data = [1, 2, 3].map((value) => ({ input: sequence(value, 0), label: 1 }))
     const batches = await batchesIn(data, { batchSize: 2 }, shape())
@@ -210,7 +234,7 @@ describe('batchesOf batches', () => {
   it('refuses fields that are not read, unless the loss is a function', async () => {
     const unknown = coded('ERR_UNKNOWN_OPTION', { option: 'weight', suggestion: 'weights' })
     await expect(batchesIn([{ ...batch, weight: 1 }], {}, shape())).rejects.toThrow(unknown)
-    const example = { input: sequence(1, 2), label: 0, weight: 2 }
+    const example = { input: sequence(1, 2), label: 0, weights: 2 }
     await expect(batchesIn([example], { batchSize: 1 }, shape())).rejects.toThrow(coded('ERR_UNKNOWN_OPTION'))
     const own = shape({ loss: () => Promise.reject(new Error('not called')) })
     expect(await batchesIn([{ ...batch, weight: 1 }], {}, own)).toEqual([{ ...batch, weight: 1 }])

@@ -1,4 +1,4 @@
-import { fields, NUMBER, type OptionsOf, oneOf, optional, TEXT, where } from '@cudnn-rnn/canonical/rules'
+import { FLAG, fields, NUMBER, type OptionsOf, oneOf, optional, TEXT, where } from '@cudnn-rnn/canonical/rules'
 import type { TrainingRecord } from './training_saver.js'
 
 const OPTIONS = {
@@ -10,6 +10,11 @@ const OPTIONS = {
   mode: optional(oneOf(['min', 'max'])),
   /** Smallest decrease that counts as an improvement; default 0. */
   minDelta: optional(where(NUMBER, 'a finite number', Number.isFinite)),
+  /**
+   * Ends with the variables of the best evaluation in place of the last: of the saver's best checkpoint, or of a copy beside the
+   * variables. Default false.
+   */
+  restoreBestWeights: optional(FLAG),
 }
 
 /** Rule of {@link EarlyStoppingOptions}. */

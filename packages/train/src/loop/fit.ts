@@ -1,4 +1,5 @@
 import { claimForTraining } from '@cudnn-rnn/ops/executor'
+import { BestWeights } from './best_weights.js'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { gatherResults } from './gather_results.js'
 import { gradientOptions, type LossFitOptions } from './loss_options.js'
@@ -44,7 +45,10 @@ async function fitByGradients<Batch>(options: FitOptions<Batch>): Promise<FitRes
   using _claim = claimForTraining(options.optimizer.variables.map(({ value }) => value))
   using ranks = ranksOf(options)
   await using _lock = await ranks.lock(options.saver)
-  const loop = await TrainingLoop.restore(options, ranks)
+  const { optimizer, earlyStopping } = options
+  const isKept = earlyStopping?.restoreBestWeights === true && options.saver === undefined
+  using kept = isKept ? new BestWeights(optimizer.backend, optimizer.variables) : undefined
+  const loop = await TrainingLoop.restore(kept ? { ...options, saver: kept } : options, ranks)
   return await loop.run()
 }
 

@@ -97,13 +97,14 @@ export class SeveralRanks extends TrainingRanks {
   override async restore(
     saver: TrainingSaver | undefined,
     { shared, rows }: TrainedTensors,
-    check: CheckRecord,
+    check?: CheckRecord,
+    kind: 'latest' | 'best' = 'latest',
   ): Promise<RestoredRecord | undefined> {
     const counts = await this.#rowCounts(rows)
     const wholes = this.#isFirst ? this.#wholes(rows, counts) : []
     try {
       const [record] = await this.#gather(async () =>
-        this.#isFirst ? ((await saver?.restore([...shared, ...wholes], 'latest', check)) ?? null) : null,
+        this.#isFirst ? ((await saver?.restore([...shared, ...wholes], kind, check)) ?? null) : null,
       )
       for (const { value } of shared) {
         const data = (await value.read()).data.slice() as FloatArray

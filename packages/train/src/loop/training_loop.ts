@@ -328,11 +328,16 @@ export class TrainingLoop<Batch> {
       }
       await this.#save('latest')
     }
+    const { earlyStopping, saver, optimizer } = this.#options
+    const isAborted = this.#ending === 'aborted'
+    if (earlyStopping?.restoreBestWeights && !(isAborted && this.#best === null)) {
+      const variables = { shared: optimizer.variables, rows: { tensors: [], axes: [] } }
+      await this.#ranks.restore(saver, variables, undefined, 'best')
+    }
     const ranks = await this.#ranks.finish()
     if (this.#recent.updates + this.#recent.skipped > 0) this.#closeEntry(this.#step)
     const [history, step, skipped] = [this.#history, this.#step, this.#skipped]
     const steps = history.reduce((sum, entry) => sum + entry.skipped, 0)
-    const isAborted = this.#ending === 'aborted'
     if (steps > 0 && !isAborted && history.every(({ loss }) => Number.isNaN(loss)))
       throw new NonFiniteError(step, steps)
     return {

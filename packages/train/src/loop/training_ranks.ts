@@ -62,13 +62,14 @@ export class TrainingRanks implements Disposable {
   /** Refuses ranks of which `description` differs. */
   async compare(_description: () => Readonly<Record<string, unknown>>): Promise<void> {}
 
-  /** Restores the newest checkpoint, if `check` accepts its record; every rank has record and tensors then. */
+  /** Restores the newest checkpoint of a kind, if `check` accepts its record; every rank has record and tensors then. */
   async restore(
     saver: TrainingSaver | undefined,
     { shared, rows }: TrainedTensors,
-    check: CheckRecord,
+    check?: CheckRecord,
+    kind: 'latest' | 'best' = 'latest',
   ): Promise<RestoredRecord | undefined> {
-    return await saver?.restore([...shared, ...rows.tensors], 'latest', check)
+    return await saver?.restore([...shared, ...rows.tensors], kind, check)
   }
 
   /** Saves on the first rank, with the rows of all; all wait for it. */

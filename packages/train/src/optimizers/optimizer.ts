@@ -1,4 +1,4 @@
-import { checkArguments, kind, listOf, OBJECT } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, listOf, nullable, OBJECT } from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
@@ -13,7 +13,7 @@ import { fingerprintOf } from '../data/fingerprint.js'
 import { checkGradientCount } from './gradient_count.js'
 import type { OptimizerSpec, Settings } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
-import type { WeightDecayOptions } from './weight_decay_options.js'
+import type { PerVariableOptions } from './per_variable_options.js'
 
 /** The options of one update, in which every variable has the same. */
 export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTensor>>
@@ -46,27 +46,44 @@ export abstract class Optimizer {
   readonly #rule: OptimizerRule
   readonly #settings: Settings
   readonly #slotCount: number
-  readonly #weightDecay: number
-  readonly #decayMasks: readonly (TensorLike | boolean)[]
+  /** Of each variable. */
+  readonly #updates: readonly {
+    readonly rateFactor: number
+    readonly decay: number
+    readonly mask: TensorLike | null
+  }[]
   #step = 0
 
   protected constructor(
     variables: readonly Trainable[],
     { rule, slots, settings }: Pick<OptimizerSpec, 'rule' | 'slots'> & { readonly settings: Settings },
-    { weightDecay = 0, decayMask = () => true }: WeightDecayOptions,
+    { weightDecay = 0, decayMask, rateFactor }: PerVariableOptions,
   ) {
-    checkHyperparameter('build optimizer', 'weightDecay', weightDecay, { minimum: 0 })
-    const backend = backendOf('build optimizer', variables, 'variables')
+    const action = 'build optimizer'
+    if (typeof weightDecay !== 'function') checkHyperparameter(action, 'weightDecay', weightDecay, { minimum: 0 })
+    const backend = backendOf(action, variables, 'variables')
     this.backend = backend
     this.variables = [...variables]
     this.#rule = rule
     this.#settings = settings
     this.#slotCount = slots.length
-    this.#weightDecay = weightDecay
-    this.#decayMasks = variables.map((variable) => decayMask(variable))
-    checkArguments('build optimizer', { decayMask: this.#decayMasks }, { decayMask: MASKS })
-    const decay = weightDecay > 0 && { decayMask: this.#decayMasks.map(described) }
-    this.settings = { rule, ...settings, weightDecay, ...decay }
+    this.#updates = variables.map((variable) => {
+      const own = {
+        rateFactor: rateFactor?.(variable) ?? 1,
+        decay: typeof weightDecay === 'function' ? weightDecay(variable) : weightDecay,
+        mask: decayMask?.(variable) ?? null,
+      }
+      checkHyperparameter(action, `rateFactor of ${variable.name}`, own.rateFactor, { minimum: 0 })
+      checkHyperparameter(action, `weightDecay of ${variable.name}`, own.decay, { minimum: 0 })
+      checkArguments(action, { decayMask: own.mask }, { decayMask: MASK })
+      return own
+    })
+    this.settings = {
+      ...{ rule, ...settings, weightDecay },
+      ...(typeof weightDecay === 'function' && { weightDecay: this.#updates.map(({ decay }) => decay) }),
+      ...(decayMask && { decayMask: this.#updates.map(({ mask }) => mask && described(mask)) }),
+      ...(rateFactor && { rateFactor: this.#updates.map((own) => own.rateFactor) }),
+    }
     this.slots = variables.flatMap(({ name, value }) =>
       slots.map((slot) => ({
         name: `${name}/${slot}`,
@@ -107,9 +124,12 @@ export abstract class Optimizer {
     this.begin()
     const options = this.updateOptions(learningRate)
     for (const [index, { value }] of this.variables.entries()) {
-      this.#decay(index, learningRate)
+      const { rateFactor, decay, mask } = this.#updates[index]
+      if (rateFactor === 0) continue
+      const rate = learningRate * rateFactor
+      if (decay > 0) this.backend.ops.update('weightDecay', value, [], mask, { rate: rate * decay })
       const slots = this.#slotsOf(index).map((slot) => slot.value)
-      this.#update(value, slots, gradients[index], options)
+      this.#update(value, slots, gradients[index], { ...options, learningRate: rate })
     }
   }
 
@@ -147,8 +167,8 @@ export abstract class Optimizer {
     const { name, value } = this.variables[index]
     const operands: Record<string, TensorLike> = { [name]: value, [`gradient of ${name}`]: gradient }
     for (const slot of this.#slotsOf(index)) operands[slot.name] = slot.value
-    const mask = this.#decayMasks[index]
-    if (this.#weightDecay > 0 && typeof mask === 'object') operands[`decay mask of ${name}`] = mask
+    const { decay, mask } = this.#updates[index]
+    if (decay > 0 && mask !== null) operands[`decay mask of ${name}`] = mask
     checkUpdate(action, this.backend.dtype, operands)
     checkOwnTensors(this.backend, action, operands)
   }
@@ -156,25 +176,12 @@ export abstract class Optimizer {
   #slotsOf(index: number): readonly Trainable[] {
     return this.slots.slice(index * this.#slotCount, (index + 1) * this.#slotCount)
   }
-
-  #decay(index: number, learningRate: number): void {
-    const mask = this.#decayMasks[index]
-    if (this.#weightDecay === 0 || mask === false) return
-    const rate = learningRate * this.#weightDecay
-    this.backend.ops.update('weightDecay', this.variables[index].value, [], mask === true ? null : mask, { rate })
-  }
 }
 
 /** A mask by its elements, if they are in memory of the host. */
-function described(mask: TensorLike | boolean): boolean | string {
-  if (typeof mask === 'boolean') return mask
+function described(mask: TensorLike): string {
   return isBackendTensor(mask) ? `tensor [${mask.shape.join(',')}]` : fingerprintOf(mask)
 }
 
 const GRADIENTS = listOf(OBJECT)
-const MASKS = listOf(
-  kind(
-    'true, false or a tensor',
-    (mask): mask is TensorLike | boolean => typeof mask === 'boolean' || (typeof mask === 'object' && mask !== null),
-  ),
-)
+const MASK = nullable<object>(OBJECT)

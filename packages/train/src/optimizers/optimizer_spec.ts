@@ -15,7 +15,7 @@ import {
 import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
 import { checkRuleValue } from '@cudnn-rnn/ops/executor'
 import type { Trainable } from './trainable.js'
-import { WEIGHT_DECAY_OPTIONS, type WeightDecayOptions } from './weight_decay_options.js'
+import { PER_VARIABLE_OPTIONS, type PerVariableOptions } from './per_variable_options.js'
 
 /** Frameworks whose formulas differ in the place of ε and in whether the rate enters a velocity. */
 const DEFINITIONS = ['pytorch', 'tensorflow'] as const
@@ -24,13 +24,13 @@ export type Definition = (typeof DEFINITIONS)[number]
 
 /** Rules of {@link CommonOptions}. */
 export const COMMON_OPTIONS = {
-  ...WEIGHT_DECAY_OPTIONS,
+  ...PER_VARIABLE_OPTIONS,
   /** Whose formula: 'pytorch' (default) or 'tensorflow' (Keras). */
   definition: optional(oneOf(DEFINITIONS)),
 }
 
 /** Options of every optimizer. */
-export interface CommonOptions extends WeightDecayOptions, OptionsOf<typeof COMMON_OPTIONS> {}
+export interface CommonOptions extends PerVariableOptions, OptionsOf<typeof COMMON_OPTIONS> {}
 
 /** The rule of an option that the table of optimizer rules checks. */
 export const RULE_NUMBER = checkedElsewhere<number | undefined>()

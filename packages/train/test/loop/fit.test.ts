@@ -87,6 +87,40 @@ it('fit stops early, and keeps the best apart from the latest', async () => {
   expect(await fit(linearTask(backend, saver, options).options)).toMatchObject({ step: 10, ending: 'stopped early' })
 })
 
+it.each([
+  ['a saver', true],
+  ['a copy', false],
+])('fit gives the variables their best values, from %s', async (_, isSaved) => {
+  using backend = openReferenceBackend()
+  const seen: number[][] = []
+  const losses = [3, 2, 2.5, 2.1]
+  const task = linearTask(backend, isSaved ? new MemorySaver(backend) : undefined, {
+    async evaluate() {
+      seen.push([...(await task.kernel.value.data())])
+      return { loss: losses[seen.length - 1] }
+    },
+    evaluateEvery: 2,
+    earlyStopping: { metric: 'loss', patience: 2, restoreBestWeights: true },
+  })
+  const { tensors } = backend.stats()
+  expect(await fit(task.options)).toMatchObject({ step: 8, ending: 'stopped early', best: { step: 4 } })
+  expect([...(await task.kernel.value.data())]).toEqual(seen[1])
+  expect(backend.stats().tensors).toBe(tensors)
+})
+
+it('fit that is aborted before its first evaluation keeps its weights', async () => {
+  using backend = openReferenceBackend()
+  const controller = new AbortController()
+  const { options, kernel } = linearTask(backend, undefined, {
+    evaluate: async () => ({ loss: 1 }),
+    earlyStopping: { metric: 'loss', restoreBestWeights: true },
+    onStep: () => controller.abort(),
+    signal: controller.signal,
+  })
+  expect(await fit(options)).toMatchObject({ step: 1, ending: 'aborted', best: null })
+  expect([...(await kernel.value.data())]).not.toEqual([0, 0])
+})
+
 it('fit skips updates whose gradients are not finite, reports them, and gives up after too many', async () => {
   using backend = openReferenceBackend()
   const saver = new MemorySaver(backend)

@@ -29,18 +29,25 @@ export class MemorySaver implements TrainingSaver {
     this.saved.set(kind, { elements, record: JSON.stringify(record) })
   }
 
-  async restore(tensors: readonly Trainable[]): Promise<TrainingRecord | undefined> {
-    const latest = this.saved.get('latest')
-    if (latest === undefined) return undefined
+  async restore(
+    tensors: readonly Trainable[],
+    kind: 'latest' | 'best' = 'latest',
+  ): Promise<TrainingRecord | undefined> {
+    const saved = this.saved.get(kind)
+    if (saved === undefined) return undefined
     for (const [index, { value }] of tensors.entries()) {
-      this.#backend.ops.assign(value, { data: latest.elements[index], shape: value.shape })
+      this.#backend.ops.assign(value, { data: saved.elements[index], shape: value.shape })
     }
-    return JSON.parse(latest.record) as TrainingRecord
+    return JSON.parse(saved.record) as TrainingRecord
   }
 }
 
 /** y = 2·x₀ - x₁ by least squares, on shuffled, endless data. */
-export function linearTask(backend: Backend, saver: MemorySaver, more: Partial<FitOptions<readonly number[]>> = {}) {
+export function linearTask(
+  backend: Backend,
+  saver: MemorySaver | undefined,
+  more: Partial<FitOptions<readonly number[]>> = {},
+) {
   const kernel = { name: 'kernel', backend, value: backend.zeros([2, 1]) }
   const bias = { data: new Float32Array(1), shape: [1] }
   const random = { draws: 0 }

@@ -125,13 +125,15 @@ describe('fit over several ranks', () => {
     expectAllclose('metrics', metrics(first), metrics(alone), TOLERANCE)
   })
 
-  it.each([1, 2, 3, 4])('stops early on every rank, at the step of one process: %d ranks', async (size) => {
+  it.each([1, 2, 3, 4])('stops early on every rank, with the best weights of one process: %d ranks', async (size) => {
     // The loss falls from the first evaluation on, so none after it has a greater one.
-    const more = { earlyStopping: { metric: 'loss', mode: 'max', patience: 2 } } as const
+    const more = { earlyStopping: { metric: 'loss', mode: 'max', patience: 2, restoreBestWeights: true } } as const
+    const best = await train(undefined, undefined, { maxSteps: 4 })
     const alone = await train(undefined, undefined, more)
     expect(alone.result.ending).toBe('stopped early')
     expect(alone.result).toMatchObject({ step: 12, best: { step: 4 } })
-    for (const { result } of await trainOver(size, undefined, () => more)) {
+    for (const { result, elements } of await trainOver(size, undefined, () => more)) {
+      expectAllclose('best weights', elements, best.elements, TOLERANCE)
       expect(result).toMatchObject({ ending: alone.result.ending, step: alone.result.step })
       expect(result.best!.step).toBe(alone.result.best!.step)
       expectAllclose('best', [result.best!.value], [alone.result.best!.value], TOLERANCE)

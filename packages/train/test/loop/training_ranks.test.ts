@@ -157,11 +157,11 @@ const DIFFERENCES: readonly (readonly [string, (options: Options) => Partial<Opt
     /optimizer: rank 0 has .*"weightDecay":"0".*rank 1 has .*"weightDecay":"0.1"/,
   ],
   [
-    'another mask of the weight decay',
+    'another weight decay and rate of a variable',
     ({ optimizer }) => ({
-      optimizer: new Adam(optimizer.variables, { weightDecay: 0.1, decayMask: () => false }),
+      optimizer: new Adam(optimizer.variables, { weightDecay: () => 0.1, rateFactor: () => 0.5 }),
     }),
-    /optimizer: .*"weightDecay":"0.1","decayMask":\[false\]/,
+    /optimizer: .*"weightDecay":\["0.1"\],"rateFactor":\["0.5"\]/,
   ],
   [
     'another learning rate',

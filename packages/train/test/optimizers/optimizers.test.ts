@@ -16,6 +16,7 @@ const momentum = 0.875
 const betas = { beta1: 0.875, beta2: 1 - 2 ** -10 }
 const epsilon = 2 ** -10
 
+type AdamOptions = NonNullable<ConstructorParameters<typeof Adam>[1]>
 type Make = (variables: readonly Trainable[], definition: Definition) => Optimizer
 
 const OPTIMIZERS: Readonly<Record<string, Make>> = {
@@ -87,6 +88,42 @@ it('weightDecayMask spares the biases inside an opaque buffer and nothing else',
   const { weights, biases } = await lstm.paramsToCanonical(value)
   expect(new Set(weights.flatMap(({ data }) => [...data]))).toEqual(new Set([0.75]))
   expect(new Set(biases.flatMap(({ data }) => [...data]))).toEqual(new Set([1]))
+})
+
+it.each([
+  ['Sgd', (v: readonly Trainable[], options: AdamOptions) => new Sgd(v, { ...options, momentum })],
+  ['Adam', (v: readonly Trainable[], options: AdamOptions) => new Adam(v, options)],
+])('%s gives each variable its own rate and decay, as optimizers of one variable each have', async (_, make) => {
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  const variable = (name: string) => ({ name, backend, value: backend.tensor(start()) })
+  const names = ['embedding', 'kernel', 'bias']
+  const [together, apart] = [names.map(variable), names.map(variable)]
+  const [rates, decays] = [[0, 0.25, 1], { embedding: 0.5, kernel: 0.125, bias: 0 } as Readonly<Record<string, number>>]
+  const all = make(together, {
+    rateFactor: ({ name }) => rates[names.indexOf(name)],
+    weightDecay: ({ name }) => decays[name],
+  })
+  const each = apart.map((own) => make([own], { weightDecay: decays[own.name] }))
+  for (let step = 1; step <= 3; step++) {
+    const gradients = names.map((_, k) => ({ data: filled(6, 0.7, 0.43, 0.2 * step + k), shape: [6] }))
+    all.apply(gradients, 0.5)
+    for (const [k, optimizer] of each.entries()) optimizer.apply([gradients[k]], 0.5 * rates[k])
+  }
+  const valuesOf = (all: readonly Trainable[]) => Promise.all(all.map(async ({ value }) => [...(await value.data())]))
+  expect(await valuesOf(together)).toEqual(await valuesOf(apart))
+  expect(await valuesOf(together.slice(0, 1))).toEqual([[...start().data]]) // frozen
+  expect(all.settings).toMatchObject({ rateFactor: rates, weightDecay: Object.values(decays) })
+})
+
+it.each([
+  ['rateFactor of kernel', { rateFactor: () => -1 }, 'ERR_HYPERPARAMETER'],
+  ['weightDecay of kernel', { weightDecay: () => Number.NaN }, 'ERR_HYPERPARAMETER'],
+  ['decayMask', { decayMask: () => false as never }, 'ERR_INVALID_ARGUMENT'],
+  ['rateFactor', { rateFactor: 0.1 as never }, 'ERR_INVALID_OPTION_TYPE'],
+])('a wrong %s is refused', (words, options: AdamOptions, code) => {
+  using backend = openReferenceBackend()
+  const make = () => new Adam([{ name: 'kernel', backend, value: backend.zeros([1]) }], options)
+  expect(make).toThrow(coded(code, { message: expect.stringContaining(` as ${words} `) }))
 })
 
 it('Optimizer.apply refuses before it updates anything', async () => {

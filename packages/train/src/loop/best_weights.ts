@@ -1,5 +1,6 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
-import type { Trainable, TrainingSaver } from '@cudnn-rnn/train'
+import type { Trainable } from '../optimizers/trainable.js'
+import type { TrainingSaver } from './training_saver.js'
 
 /** A saver that keeps the best variables of a training in memory; dispose it after use. */
 export class BestWeights implements TrainingSaver {
@@ -18,13 +19,9 @@ export class BestWeights implements TrainingSaver {
     if (kind === 'best') this.#copy()
   }
 
-  /** A training begins at its beginning. */
-  async restore(): Promise<undefined> {
-    return undefined
-  }
-
-  /** Gives the variables the values of the best evaluation. */
-  restoreBest(): void {
+  /** A training begins at its beginning. The best values are those of the best evaluation, or of the beginning without one. */
+  async restore(_: readonly Trainable[], kind: 'latest' | 'best' = 'latest'): Promise<undefined> {
+    if (kind === 'latest') return
     for (const [n, { value }] of this.#variables.entries()) this.#backend.ops.assign(value, this.#copies[n])
   }
 

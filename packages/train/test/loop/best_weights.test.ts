@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { BestWeights } from '../../src/tasks/best_weights.js'
+import { BestWeights } from '../../src/loop/best_weights.js'
 
 /** A variable [2] of 1 and 2, and its best weights. */
 function watched() {
@@ -19,7 +19,7 @@ describe('BestWeights', () => {
     await best.save('best')
     assign(5, 6)
     await best.save('latest')
-    best.restoreBest()
+    await best.restore([], 'best')
     expect(await elements()).toEqual([3, 4])
     backend.dispose()
   })
@@ -28,7 +28,7 @@ describe('BestWeights', () => {
     const { backend, best, assign, elements } = watched()
     assign(9, 9)
     await best.save('latest')
-    best.restoreBest()
+    await best.restore([], 'best')
     expect(await elements()).toEqual([1, 2])
     backend.dispose()
   })
@@ -37,16 +37,16 @@ describe('BestWeights', () => {
     const { backend, best, assign, elements } = watched()
     await best.save('best')
     assign(7, 7)
-    best.restoreBest()
+    await best.restore([], 'best')
     assign(8, 8)
-    best.restoreBest()
+    await best.restore([], 'best')
     expect(await elements()).toEqual([1, 2])
     backend.dispose()
   })
 
   it('restores nothing at the beginning of a training, and disposes its copies alone', async () => {
     const { backend, best, elements } = watched()
-    expect(await best.restore()).toBeUndefined()
+    expect(await best.restore([])).toBeUndefined()
     best[Symbol.dispose]()
     expect(backend.stats().tensors).toBe(1)
     expect(await elements()).toEqual([1, 2])
