@@ -87,10 +87,22 @@ const OTHER_NAMES = new Map([
   ['callbacks', 'onStep'],
   ['verbose', 'progress'],
   ['patience', 'earlyStopping'],
+  ['restorebestweights', 'earlyStopping'],
+  ['maxnorm', 'clipNorm'],
+  ['clipgradnorm', 'clipNorm'],
+  ['maxlr', 'peak'],
+  ['totalsteps', 'steps'],
+  ['p', 'rate'],
+  ['inputdim', 'size'],
+  ['vocabsize', 'size'],
+  ['numembeddings', 'size'],
+  ['outputdim', 'units'],
+  ['embeddingdim', 'units'],
 ])
 
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
 const LABELS = 'Labels come in the examples, { input, label }, or in the batches.'
+const WEIGHTS = 'Each example has its own: { input, label, weight }.'
 const ADVICE = new Map([
   // The first name of an array, and of a tensor.
   ['0', LABELS],
@@ -98,6 +110,11 @@ const ADVICE = new Map([
   ['batchfirst', TIME_MAJOR],
   ['timemajor', TIME_MAJOR],
   ['returnsequences', 'A network returns every step; the layer lastStep() behind it keeps the last one.'],
+  ['classweight', WEIGHTS],
+  ['classweights', WEIGHTS],
+  ['sampleweight', WEIGHTS],
+  ['sampleweights', WEIGHTS],
+  ['weightdecay', 'An optimizer has it: optimizer: (variables) => new Adam(variables, { weightDecay: 0.01 }).'],
   ['metrics', 'The loss is always computed, and the accuracy of classes.'],
 ])
 

@@ -224,8 +224,9 @@ export function joinedInputs(
     }
     const expected = [...(isSequence ? ['t'] : []), ...ending]
     const actual = tensor === undefined ? describeValue(row) : `shape [${tensor.shape.join(',')}]`
+    const advice = tensor && tensor.shape.length === rank - 1 ? '. A sequence is a list of steps' : ''
     throw exampleError(
-      `the input of row ${index} must have shape [${expected.join(',')}] for ${signalText(input)}: current value is ${actual}`,
+      `the input of row ${index} must have shape [${expected.join(',')}] for ${signalText(input)}: current value is ${actual}${advice}`,
       { row: index },
     )
   })
@@ -252,11 +253,19 @@ function joinedLabels(
     }
     const actual = tensor === undefined ? describeValue(label) : `shape [${tensor.shape.join(',')}]`
     throw exampleError(
-      `the label of row ${row} must be ${isIds ? 'class ids' : 'numbers'} of shape [${shape.join(',')}] for ${loss} of ${signalText(output)}: current value is ${actual}`,
+      `the label of row ${row} must be ${isIds ? 'class ids' : 'numbers'} of shape [${shape.join(',')}] for ${loss} of ${signalText(output)}: current value is ${actual}${labelAdvice(tensor, output, isIds)}`,
       { row },
     )
   })
   return joined(tensors, type, output.isSequence).tensor
+}
+
+/** What the label seems to be for. */
+function labelAdvice(label: Tensor | undefined, output: Signal, isIds: boolean): string {
+  const count = label?.data.length
+  if (isIds && count === output.features && count !== 1) return '. Give the index of the 1 in place of a one-hot vector'
+  const isOfRow = output.isSequence && count === (isIds ? 1 : output.features)
+  return isOfRow ? '. For one label of a sequence put lastStep() or meanOverTime() behind the recurrent layers' : ''
 }
 
 function areAlike(a: readonly number[], b: readonly number[]): boolean {

@@ -51,7 +51,7 @@ const COUNT = checkedElsewhere<number | undefined>()
 const OPTIONS = {
   /** Compares the output of the last layer with the labels. */
   loss: checkedElsewhere<Loss>(),
-  /** Default `adam`. `momentum` is SGD with momentum 0.9. */
+  /** Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. */
   optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), FUNCTION)),
   /** Default 0.001. */
   learningRate: checkedElsewhere<number | Schedule | undefined>(),

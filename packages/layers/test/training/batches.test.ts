@@ -76,6 +76,16 @@ describe('batchesOf examples', () => {
     }
   })
 
+  it.each([
+    [{ input: sequence(1, 2), label: [0, 1, 0] }, false, 'Give the index of the 1 in place of a one-hot vector'],
+    [{ input: sequence(1, 2, 3, 4), label: 1 }, true, 'put lastStep() or meanOverTime() behind the recurrent layers'],
+    [{ input: [1, 2], label: 1 }, false, 'A sequence is a list of steps'],
+  ])('advises about %o', async (example, isSequence, advice) => {
+    const given = shape({ output: numbers(isSequence, 3) })
+    const error = coded('ERR_EXAMPLE', { message: expect.stringContaining(advice) })
+    await expect(batchesIn([example], {}, given)).rejects.toThrow(error)
+  })
+
   it('has a last batch of fewer rows', async () => {
     const data = [1, 2, 3].map((value) => ({ input: sequence(value, 0), label: 1 }))
     const batches = await batchesIn(data, { batchSize: 2 }, shape())

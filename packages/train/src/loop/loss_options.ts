@@ -20,7 +20,7 @@ export interface LossFitOptions<Batch>
   readonly variables: readonly TapeVariable[] | { readonly [name: string]: TapeVariable }
   /** The loss of a batch, a scalar on a tape. */
   readonly loss: (t: GradientTape, batch: Batch) => Value | Promise<Value>
-  /** Default `adam`. `momentum` is SGD with momentum 0.9. */
+  /** Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. */
   readonly optimizer?: OptimizerName | MakeOptimizer | undefined
 }
 

@@ -29,7 +29,7 @@ export class NonFiniteError extends NamedError {
   constructor(step: number, skipped: number) {
     super(
       'ERR_NON_FINITE_GRADIENTS',
-      `Cannot go on training as the gradients must be finite: they were not in ${skipped} steps up to step ${step}. Lower the learning rate, clip the gradients, or look for infinities in the data.`,
+      `Cannot go on training as the gradients must be finite: they were not in ${skipped} steps up to step ${step}. Lower the learning rate, clip the gradients, or look for NaN and infinities in the data.`,
     )
     this.step = step
     this.skipped = skipped

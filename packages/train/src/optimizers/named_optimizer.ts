@@ -8,9 +8,10 @@ import type { Trainable } from './trainable.js'
 /** Makes the optimizer of variables; `fit` disposes its slots. */
 export type MakeOptimizer = (variables: readonly Trainable[]) => Optimizer
 
-/** Optimizers by the names that `fit` takes; `momentum` is SGD with momentum 0.9. */
+/** Optimizers by the names that `fit` takes; `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. */
 export const OPTIMIZERS = {
   adam: (variables) => new Adam(variables),
+  adamw: (variables) => new Adam(variables, { weightDecay: 0.01 }),
   sgd: (variables) => new Sgd(variables),
   momentum: (variables) => new Sgd(variables, { momentum: 0.9 }),
   rmsprop: (variables) => new RmsProp(variables),
