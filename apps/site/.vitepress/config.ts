@@ -17,7 +17,9 @@ interface SidebarItem {
 /** One sidebar per package: its own names, and the other packages as links. All names in every page would be 100 KB. */
 function apiSidebars(): Record<string, SidebarItem[]> {
   if (!existsSync(api)) return {}
-  const packages: SidebarItem[] = JSON.parse(readFileSync(api, 'utf8'))
+  const all: SidebarItem[] = JSON.parse(readFileSync(api, 'utf8'))
+  const ofFacade = ({ text }: SidebarItem) => text.startsWith('@cudnn-rnn/rnn')
+  const packages = [...all.filter(ofFacade), ...all.filter((item) => !ofFacade(item))]
   const index = { text: 'Packages', items: packages.map(({ text, link }) => ({ text, ...(link && { link }) })) }
   return Object.fromEntries([
     ...packages.map(({ text, items }) => [`/api/${text}/`, [...(items ?? []), index]]),

@@ -1,16 +1,17 @@
 /**
- * TensorFlow 1's `tf.contrib.cudnn_rnn` for Node.js: models, executors, checkpoints and training in one import.
+ * Recurrent networks in JavaScript in one import: executors, whole models, training, files of Python's frameworks, and TensorFlow 1's
+ * `tf.contrib.cudnn_rnn`.
  *
  * @example
  * ```ts
- * import { CudnnLSTM, openBackend } from '@cudnn-rnn/rnn'
+ * import { cudnnLSTM, dense, lastStep, openBackend, sequential } from '@cudnn-rnn/rnn'
  *
  * const backend = await openBackend('auto')
- * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 16, inputSize: 8 })
- * const params = lstm.createParams({ seed: 1 })
- * const input = { data: new Float32Array(10 * 2 * 8).fill(0.5), shape: [10, 2, 8] }
- * const { output } = await lstm.run(params, input)
- * console.log((await output.read()).shape) // [10, 2, 16]
+ * const model = sequential(backend, [cudnnLSTM({ numUnits: 8, inputSize: 1 }), lastStep(), dense({ units: 1 })], { seed: 1 })
+ * const sums = Array.from({ length: 64 }, (_, k) => ({ input: [[(k % 8) / 8], [(k % 5) / 5]], label: [(k % 8) / 8 + (k % 5) / 5] }))
+ * await model.fit(sums, { loss: 'mean_squared_error', epochs: 60, learningRate: 0.02 })
+ * const [sum] = await model.predict([[[0.5], [0.4]]])
+ * console.log(sum.data[0]?.toFixed(1)) // 0.9
  * backend.dispose()
  * ```
  * @packageDocumentation

@@ -260,7 +260,7 @@ function joinedLabels(
   return joined(tensors, type, output.isSequence).tensor
 }
 
-/** What the label seems to be for. */
+/** Advice about a label that was meant for another output. */
 function labelAdvice(label: Tensor | undefined, output: Signal, isIds: boolean): string {
   const count = label?.data.length
   if (isIds && count === output.features && count !== 1) return '. Give the index of the 1 in place of a one-hot vector'
