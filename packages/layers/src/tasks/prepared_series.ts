@@ -62,7 +62,7 @@ export function covariateValues(
     const ahead = needed > length ? `: ${length} steps up to its last value and ${stepsAhead} steps ahead` : ''
     throw codedRangeError(
       'ERR_COVARIATES',
-      `Cannot forecast as ${place} must have ${needed} numbers of the covariate ${name}${ahead}: current number is ${given?.length ?? 0}`,
+      `Cannot forecast as ${place} must have ${needed} numbers in covariates.${name}${ahead}: current number is ${given?.length ?? 0}`,
       { covariate: name, needed, length: given?.length ?? 0 },
     )
   }

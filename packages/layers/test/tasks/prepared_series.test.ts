@@ -59,7 +59,7 @@ describe('covariateValues', () => {
   })
 
   it.each<[string, number[] | undefined, number, object, RegExp]>([
-    ['none', undefined, 0, { needed: 3, length: 0 }, /must have 3 numbers of the covariate price: current number is 0/],
+    ['none', undefined, 0, { needed: 3, length: 0 }, /must have 3 numbers in covariates.price: current number is 0/],
     ['too few', [1, 2], 0, { needed: 3, length: 2 }, /current number is 2/],
     ['none ahead', [1, 2, 3], 2, { needed: 5 }, /price: 3 steps up to its last value and 2 steps ahead: .* is 3/],
     ['missing numbers alone', [gap, gap, gap], 0, { covariate: 'price' }, /a magnitude up to 1e/],
