@@ -3,7 +3,6 @@
 // One file per architecture and element type, `cubins/<hash>.br` beside the addon: the SHA-256 of the machine code and the
 // code, compressed. The hash is that of source and options, by which KernelCache of packages/cudnn finds it. NVRTC is in
 // FOLDER, by default that of the wheels of `npm run test:real-libraries`; without it nothing is made, and machines compile.
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -29,16 +28,10 @@ const { values: options } = parseArgs({
       type: 'string',
       default: join(root, 'native/cudnn/prebuilds', thisPlatform(), 'cudnn_rnn_cudnn.node'),
     },
-    'in-child': { type: 'boolean', default: false },
   },
 })
 
-// NVRTC installs a handler of signals that would keep this process alive: another one loads it.
-if (!options['in-child']) {
-  ownTemporaryFolder()
-  const again = [fileURLToPath(import.meta.url), ...process.argv.slice(2), '--in-child']
-  process.exit(spawnSync(process.execPath, again, { stdio: 'inherit' }).status ?? 1)
-}
+ownTemporaryFolder()
 
 /** NVRTC's folder of the wheels. */
 function wheels() {

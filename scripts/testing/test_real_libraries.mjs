@@ -148,6 +148,14 @@ try {
   const compiled = nvrtc.problems.length === 0
   record('Kernels by NVRTC 13.0', `${nvrtc.images} images: ${range}, ${types}`, compiled, nvrtc.problems.join('\n'))
 
+  const signals = script('signals.mjs', addon, join(nvidia, 'cu13/lib'))
+  record(
+    'Programs that end by a signal',
+    'SIGTERM and SIGINT, while and after NVRTC 13.0 compiles',
+    signals.passed && signals.text.trim().endsWith('{"problems":[]}'),
+    signals.text,
+  )
+
   const nvcc = compileByNvcc({
     nvcc: join(nvidia, 'cu13/bin/nvcc'),
     files: ['dense.cu', 'layers.cu', 'tensors.cu', 'ctc.cu', 'streams.cu'].map((name) =>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -76,6 +77,23 @@ nvrtcResult Copy(const std::string& from, char* to) {
   return NVRTC_SUCCESS;
 }
 
+/// NVRTC handles these signals itself while it compiles, and gives them back by signal(), which drops the flags of a handler.
+class OwnSignals {
+ public:
+  OwnSignals() {
+    for (std::size_t k = 0; k < std::size(kSignals); ++k) before_[k] = std::signal(kSignals[k], [](int) {});
+  }
+  ~OwnSignals() {
+    for (std::size_t k = 0; k < std::size(kSignals); ++k) std::signal(kSignals[k], before_[k]);
+  }
+  OwnSignals(const OwnSignals&) = delete;
+  OwnSignals& operator=(const OwnSignals&) = delete;
+
+ private:
+  static constexpr int kSignals[] = {SIGINT, SIGTERM};
+  void (*before_[std::size(kSignals)])(int);
+};
+
 constexpr int kArchitectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 
 }  // namespace
@@ -147,6 +165,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int optionCount, const char
   if (StartsWith(program->architecture, "compute_")) {
     source += "extern \"C\" __attribute__((visibility(\"default\"))) const int emulator_is_ptx = 1;\n";
   }
+  const OwnSignals signals;
   Compilation compilation = CompileOnHost(source, *host_options);
   program->log = std::move(compilation.log);
   if (!compilation.succeeded) return NVRTC_ERROR_COMPILATION;

@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -44,6 +46,27 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
     expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
   })
 
+  it.each(['SIGTERM', 'SIGINT'] as const)('a program ends by %s while NVRTC compiles', async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-compiler-'))
+    const [compiler, begun] = [join(folder, 'c++'), join(folder, 'begun')]
+    writeFileSync(compiler, `#!/bin/sh\ntouch '${begun}'\nexec sleep 60\n`)
+    chmodSync(compiler, 0o755)
+    const child = spawn(process.execPath, [program, ''], {
+      env: { ...env, CXX: compiler, CUDNN_RNN_CACHE_DIR: folder },
+      stdio: ['ignore', 'inherit', 'inherit'],
+      // A group, which ends with its compiler.
+      detached: true,
+    })
+    const ended = once(child, 'exit')
+    try {
+      while (!existsSync(begun)) await setTimeout(20)
+      child.kill(signal)
+      expect(await ended).toEqual([null, signal])
+    } finally {
+      process.kill(-child.pid!, 'SIGKILL')
+    }
+  })
+
   it('four worker threads train at once, each with its own executor, to the same parameters', async () => {
     const sums = await Promise.all(
       Array.from(
@@ -63,7 +86,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
       env: { ...env, CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'slow=1000' },
       workerData: '',
     })
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await setTimeout(1500)
     await worker.terminate()
     await using backend = await gpu.open()
     expect([...(await backend.zeros([2]).read()).data]).toEqual([0, 0])

@@ -1,6 +1,5 @@
 // Compiles native/cudnn/kernels by the real NVRTC: node nvrtc.mjs ADDON FOLDER ARCHITECTURES. Its last line is the number of images
-// and the problems, as JSON. A separate process: a
-// handler of signals that a library installs would keep the caller alive.
+// and the problems, as JSON. A separate process, whose memory goes with it.
 import { openNvrtc } from '../../build/open_nvrtc.mjs'
 import { BLOCK, TYPES } from './kernels.mjs'
 

@@ -1,5 +1,8 @@
 #include "sys/dynamic_library.h"
 
+#include <cstdint>
+#include <cstring>
+
 #ifdef _WIN32
 #define NOMINMAX
 #include <windows.h>
@@ -7,6 +10,8 @@
 #include <dlfcn.h>
 #ifdef __linux__
 #include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 #endif
 
@@ -59,6 +64,39 @@ std::string LibraryFile(void* library) {
 #endif
   return "";
 }
+
+#endif
+
+#ifdef __GLIBC__
+
+// The GNU C library leaves addresses, not offsets, in the dynamic section of a loaded library.
+void ReplaceImport(void* library, const char* name, void* replacement) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr) return;
+  const auto entry = [map](ElfW(Sxword) tag) {
+    const ElfW(Dyn)* at = map->l_ld;
+    while (at->d_tag != DT_NULL && at->d_tag != tag) at++;
+    return at->d_tag == DT_NULL ? 0 : at->d_un.d_ptr;
+  };
+  // NOLINTBEGIN(performance-no-int-to-ptr): the loader's tables hold addresses as numbers
+  const auto* names = reinterpret_cast<const char*>(entry(DT_STRTAB));
+  const auto* symbols = reinterpret_cast<const ElfW(Sym)*>(entry(DT_SYMTAB));
+  const auto* imports = reinterpret_cast<const ElfW(Rela)*>(entry(DT_JMPREL));
+  const std::size_t count = entry(DT_PLTRELSZ) / sizeof(ElfW(Rela));
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (std::size_t k = 0; k < count; k++) {
+    if (std::strcmp(names + symbols[ELF64_R_SYM(imports[k].r_info)].st_name, name) != 0) continue;
+    const std::uintptr_t slot = map->l_addr + imports[k].r_offset;
+    // Written once the loader has bound it, which RTLD_NOW does before dlopen() returns.
+    if (mprotect(reinterpret_cast<void*>(slot & ~(page - 1)), page, PROT_READ | PROT_WRITE) != 0) return;
+    *reinterpret_cast<void**>(slot) = replacement;
+  }
+  // NOLINTEND(performance-no-int-to-ptr)
+}
+
+#else
+
+void ReplaceImport(void*, const char*, void*) {}
 
 #endif
 

@@ -1,5 +1,6 @@
 #include "sys/libraries.h"
 
+#include <csignal>
 #include <cstring>
 
 #include "sys/dynamic_library.h"
@@ -14,6 +15,12 @@ struct Row {
   void* slot;
   bool required;
 };
+
+using SignalHandler = void (*)(int);
+
+/// In place of NVRTC's signal(): a compilation handles SIGINT and SIGTERM itself, and gives them back without the flags
+/// of Node.js's handlers, which then raise the signal in themselves for ever.
+SignalHandler LeaveSignal(int, SignalHandler) { return SIG_DFL; }
 
 }  // namespace
 
@@ -51,6 +58,7 @@ std::vector<std::string> Libraries::Bind(const std::string& kind, void* library)
 #undef SYMBOL
 #undef ROW
 #undef TEXT_OF
+  if (kind == "nvrtc") ReplaceImport(library, "signal", reinterpret_cast<void*>(&LeaveSignal));
   std::vector<std::string> missing;
   bool is_known = false;
   for (const Row& row : rows) {

@@ -1,6 +1,7 @@
 #include "sys/dynamic_library.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -31,6 +32,21 @@ TEST_CASE("OpenLibrary returns null with the loader's text, which names the file
   std::string error;
   CHECK(OpenLibrary("/missing/libcudnn.so.9", &error) == nullptr);
   CHECK(error.find("/missing/libcudnn.so.9") != std::string::npos);
+}
+
+TEST_CASE("ReplaceImport changes the calls of one library, and of one name") {
+  std::string error;
+  // This program.
+  void* program = OpenLibrary("", &error);
+  REQUIRE(program != nullptr);
+  void* before = FindSymbol(program, "getppid");
+  const pid_t process = getpid();
+  const pid_t parent = getppid();
+  ReplaceImport(program, "getppid", reinterpret_cast<void*>(+[]() -> pid_t { return -2; }));
+  CHECK(getppid() == -2);
+  CHECK(getpid() == process);
+  ReplaceImport(program, "getppid", before);
+  CHECK(getppid() == parent);
 }
 
 TEST_CASE("Bind names every required symbol that a library lacks, and no optional one") {
