@@ -24,6 +24,8 @@ describe('the command line', () => {
     ['run a.onnx --fix sr=fast', 'It must have the form name=number.'],
     ['sample', "missing required argument 'run'"],
     ['sample a b', 'too many arguments'],
+    ['train mine.txt', 'train --text mine.txt'],
+    ['forecast sales.csv', 'forecast --csv sales.csv'],
     ['convert a b', "required option '--to <form>' not specified"],
     ['convert a b --to keras', 'Allowed choices are default, tf-1.2, tf-1.3, cells.'],
     ['export a', "required option '--format <format>' not specified"],

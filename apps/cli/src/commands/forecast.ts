@@ -23,6 +23,7 @@ export function addForecastCommand(program: Command): void {
   const command = program
     .command('forecast')
     .description('forecast a time series: CO₂ in the air, or your own CSV file')
+    .showHelpAfterError('(forecast --csv sales.csv forecasts your file; add --help for all options)')
     .option('--run <dir>', 'forecast --csv with the forecaster of this run, without training')
   addSettings(command, FORECAST_SETTINGS)
   command.option('--out <dir>', 'directory of the run (default: runs/forecast-<name of the series>)')

@@ -25,6 +25,7 @@ export function addTrainCommand(program: Command): void {
   const command = program
     .command('train')
     .description('train a character language model on your own text file')
+    .showHelpAfterError('(train --text mine.txt learns from your file; add --help for all options)')
     .option('--text <file>', 'UTF-8 text to learn from; a resumed run has recorded its text')
   addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
     if (options.text === undefined && options.resume !== true)
