@@ -60,7 +60,7 @@ ${CHART_STYLE}
 blockquote { margin: 0; padding: 1rem 1.25rem; border-left: 3px solid var(--train); background: color-mix(in srgb, var(--train) 8%, transparent); font: 1rem/1.6 Georgia, serif; white-space: pre-wrap; overflow-wrap: anywhere; }
 details > summary { cursor: pointer; color: var(--train); }
 table { border-collapse: collapse; } th, td { text-align: left; padding: .3rem 1.25rem .3rem 0; border-bottom: 1px solid var(--rule); font-weight: normal; vertical-align: top; } th { color: var(--baseline); } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } tr.ours td:first-child { color: var(--ours); } tr.best td { font-weight: 600; } tr.best td:first-child::after { content: ' (best)'; font-weight: normal; color: var(--baseline); }
-@media (max-width: 45rem) { body { margin: 1.25rem auto; padding: 0 1rem; } table { font-size: .875rem; } th, td { padding-right: .75rem; } }
+@media (max-width: 45rem) { body { margin: 1.25rem auto; padding: 0 1rem; } table { display: block; overflow-x: auto; font-size: .875rem; } th, td { padding-right: .75rem; } }
 ${style}</style>
 </head>
 <body>

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { gateHistograms } from '../../src/report/gate_histograms.js'
 import { htmlPage, type PageSection } from '../../src/report/html_page.js'
 import { type LineChartOptions, lineChart } from '../../src/report/line_chart.js'
+import { tableHtml } from '../../src/report/result_table.js'
 import { trainingSections } from '../../src/report/training_sections.js'
 
 const DAY = 24 * 3600 * 1000
@@ -54,6 +55,15 @@ const PAGES: Readonly<Record<string, readonly PageSection[]>> = {
     itemName: 'characters',
     gates,
   }),
+  'a table of long numbers': [
+    {
+      heading: 'Result',
+      html: tableHtml({
+        header: ['forecaster', 'mean absolute error', 'root mean squared error', 'against seasonal naive'],
+        rows: [['linear regression', '0.000001542', '0.000003073', '+0.0000015']],
+      }),
+    },
+  ],
   'weights by gate': [{ heading: 'Weights', html: gateHistograms(gates) }],
   'dates within a month': [{ heading: 'Days', html: lineChart(days(12, 0, 1)) }],
   'dates over months': [{ heading: 'Months', html: lineChart(days(130, 70, 140)) }],
