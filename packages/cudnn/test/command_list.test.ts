@@ -53,8 +53,7 @@ describe('CommandList', () => {
     const list = new CommandList(own, 'clip')
     const clip = (k: number, limit = 5, by = norm!) => {
       list.segment(`clip ${k}`)
-      list.launchTensors('clip_by_norm', k, 256, [{ x: x[k]!, count: k }], { norm: by, limit })
-      list.joinLaunch('clip_by_norm')
+      list.launchTensors('clip_by_norm', k, 256, [{ x: x[k]!, count: k }], { norm: by, limit }, true)
     }
     const launches = () =>
       list.words.filter((word, k) => word === 256 && list.words[k - 3] === opcode('launchKernel')).length

@@ -52,9 +52,9 @@ export function launchUpdate(
       const step = steps === undefined ? update.step : 1
       const tensor = { x, m: first, v: second, g, count }
       const numbers = { steps, rate, ...decays, step, epsilon, epsilonHat: Number(update.epsilonHat), guard }
-      list.launchTensors('apply_adam', blocksOf(session, count), BLOCK, [tensor], numbers)
       // All threads read the count and the guard first, so a launch that writes one of them takes no other tensor.
-      if (!written.some((buffer) => buffer === steps || buffer === guard)) list.joinLaunch('apply_adam')
+      const joins = !written.some((buffer) => buffer === steps || buffer === guard)
+      list.launchTensors('apply_adam', blocksOf(session, count), BLOCK, [tensor], numbers, joins)
       break
     }
     case 'rmsProp': {

@@ -89,7 +89,17 @@ interface Encoder {
   readonly encodings: readonly Encoding[]
   /** The names of the fields that each tensor has, if the kernel takes four tensors. */
   readonly ofTensors: readonly string[]
-  readonly scalarCount: number
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A launch of tensors: its words from `at` to `end`. */
+interface TensorLaunch {
+  readonly name: KernelName
+  readonly shared: Fields
+  readonly at: number
+  end: number
+  tensors: number
 }
 
 /** The encodings of kinds of fields; all others, descriptors, sizes and enumerations, are plain numbers. */
@@ -107,8 +117,7 @@ function encoders<Name extends string, Row>(
     const fields = fieldsOf(row)
     const [names, encodings] = [Object.keys(fields), Object.values(fields).map((kind) => ENCODINGS[kind] ?? 'number')]
     const ofTensors = names.filter((field) => field.endsWith('3')).map((field) => field.slice(0, -1))
-    const scalarCount = encodings.filter((encoding) => encoding === 'scalar').length
-    return [name, { code, names, encodings, ofTensors, scalarCount }]
+    return [name, { code, names, encodings, ofTensors }]
   })
   return Object.fromEntries(rows) as Record<Name, Encoder>
 }
@@ -151,10 +160,8 @@ export class CommandList {
   readonly lifetimes: number[] = []
   readonly #home: BufferHome
   readonly #isDeferred: boolean
-  /** The index in `words` at which the last launch of tensors begins. */
-  #launchAt = 0
-  /** The launch that takes more tensors, and how many it has. */
-  #joined: { readonly at: number; tensors: number } | undefined
+  /** The last launch of tensors, if it joins others. */
+  #joining: TensorLaunch | undefined
   isSubmitted = false
 
   /** @param isDeferred the list is submitted later: host arrays may change before */
@@ -240,68 +247,63 @@ export class CommandList {
     const encoder = KERNEL_ENCODERS[name]
     // The most frequent command: as numbers, without an object of fields.
     this.words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
-    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+    this.#encode(encoder, fields as Fields)
   }
 
-  /** A launch of a kernel on up to four tensors. Those that it lacks are the first again, with no elements. */
+  /**
+   * A launch of a kernel on up to four tensors. One that `joins` becomes a part of the launch before if that joins too and has
+   * room, nothing but the tensors differs, and only the begin of a segment is between them.
+   */
   launchTensors<Name extends KernelName>(
     name: Name,
     blocks: number,
     threads: number,
     tensors: readonly TensorFields<Name>[],
     shared: SharedFields<Name>,
+    joins = false,
   ): void {
-    const { words } = this
-    this.#launchAt = words.length
     if (blocks === 0) return
-    const encoder = KERNEL_ENCODERS[name]
-    const { ofTensors, encodings } = encoder
-    words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
-    for (let field = 0; field < ofTensors.length; field++) {
-      const encoding = encodings[TENSORS_OF_LAUNCH * field]
-      for (let k = 0; k < TENSORS_OF_LAUNCH; k++) {
-        const tensor = (tensors[k] ?? tensors[0]) as Readonly<Record<string, DeviceBuffer | number>>
-        const value = tensor[ofTensors[field]]
-        if (encoding === 'number') words.push(k < tensors.length ? (value as number) : 0)
-        else words.push(this.#slotOf(value as DeviceBuffer, encoding === 'write'))
-      }
-    }
-    this.#encode(encoder, shared as Readonly<Record<string, unknown>>, TENSORS_OF_LAUNCH * ofTensors.length)
-  }
-
-  /**
-   * Makes the last launch of {@link launchTensors}, which has one tensor, a part of the launch before if that has room,
-   * nothing else differs, and only the begin of a segment is between them.
-   */
-  joinLaunch(name: KernelName): void {
-    const { words, scalars, actions } = this
-    const [before, at] = [this.#joined, this.#launchAt]
-    const { ofTensors, scalarCount } = KERNEL_ENCODERS[name]
-    const [shared, width] = [LAUNCH_HEAD + TENSORS_OF_LAUNCH * ofTensors.length, words.length - at]
-    // Nothing was launched, for an empty tensor.
-    if (width === 0) return
-    let isJoined =
-      before !== undefined &&
-      before.tensors < TENSORS_OF_LAUNCH &&
-      before.at + width + 1 === at &&
-      words[at - 1] === SEGMENT
-    for (let k = 0; isJoined && k < width; k++) {
-      const isOfLaunch = k === 0 || k === 1 || k === 3 || k >= shared
-      isJoined = !isOfLaunch || words[at + k] === words[at - 1 - width + k]
-    }
-    for (let k = 1; isJoined && k <= scalarCount; k++) {
-      isJoined = Object.is(scalars.at(-k), scalars.at(-k - scalarCount))
-    }
-    if (!isJoined || before === undefined) {
-      this.#joined = { at, tensors: 1 }
+    const { words } = this
+    const before = this.#joining
+    if (joins && before?.name === name && this.#takes(before, tensors.length, shared)) {
+      words.pop()
+      this.actions.pop()
+      words[before.at + 2] = Math.max(words[before.at + 2], blocks)
+      this.#place(before, before.tensors, tensors)
+      before.tensors += tensors.length
       return
     }
-    words[before.at + 2] = Math.max(words[before.at + 2], words[at + 2])
-    for (let k = LAUNCH_HEAD; k < shared; k += TENSORS_OF_LAUNCH) words[before.at + k + before.tensors] = words[at + k]
-    before.tensors++
-    words.length = at - 1
-    scalars.length -= scalarCount
-    actions.pop()
+    const encoder = KERNEL_ENCODERS[name]
+    const launch = { name, shared, at: words.length, end: 0, tensors: tensors.length }
+    words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
+    // Those that it lacks are the first again, with no elements.
+    const none = { ...tensors[0], count: 0 }
+    const four = Array.from({ length: TENSORS_OF_LAUNCH }, (_, k) => tensors[k] ?? none)
+    this.#place(launch, 0, four)
+    this.#encode(encoder, shared, TENSORS_OF_LAUNCH * encoder.ofTensors.length)
+    launch.end = words.length
+    this.#joining = joins ? launch : undefined
+  }
+
+  /** Whether a launch has room for more tensors, whose other fields are the same, and only the begin of a segment follows. */
+  #takes({ end, tensors, shared }: TensorLaunch, more: number, fields: Fields): boolean {
+    const { words } = this
+    if (tensors + more > TENSORS_OF_LAUNCH || words.length !== end + 1 || words[end] !== SEGMENT) return false
+    return Object.entries(fields).every(([key, value]) => Object.is(value, shared[key]))
+  }
+
+  /** Writes tensors to the places of a launch, from `first` on. */
+  #place({ name, at }: TensorLaunch, first: number, tensors: readonly Fields[]): void {
+    const { ofTensors, encodings } = KERNEL_ENCODERS[name]
+    for (const [field, key] of ofTensors.entries()) {
+      const begin = TENSORS_OF_LAUNCH * field
+      const encoding = encodings[begin]
+      for (let k = 0; k < tensors.length; k++) {
+        const value = tensors[k][key]
+        this.words[at + LAUNCH_HEAD + begin + first + k] =
+          encoding === 'number' ? (value as number) : this.#slotOf(value as DeviceBuffer, encoding === 'write')
+      }
+    }
   }
 
   /** A cooperative launch of a persistent kernel. */
@@ -312,16 +314,16 @@ export class CommandList {
   ): void {
     const encoder = PERSISTENT_ENCODERS[name]
     this.#add('launchPersistent', { ...launch, kernel: encoder.code })
-    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+    this.#encode(encoder, fields as Fields)
   }
 
   #add<Name extends CommandName>(name: Name, fields: CommandFields<Name>): void {
     const encoder = COMMAND_ENCODERS[name]
     this.words.push(encoder.code)
-    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+    this.#encode(encoder, fields as Fields)
   }
 
-  #encode({ names, encodings }: Encoder, fields: Readonly<Record<string, unknown>>, first = 0): void {
+  #encode({ names, encodings }: Encoder, fields: Fields, first = 0): void {
     const { words } = this
     for (let k = first; k < names.length; k++) {
       const value = fields[names[k]]
