@@ -3,21 +3,27 @@ import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
 import { checkTensor } from '@cudnn-rnn/ops/executor'
 
+/** Rows of a batch, each named once. */
+export type BatchRows = readonly number[]
+
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
-  /** Steps [T,B,…] in their order; takes an input of the executor or of the host. */
-  step(input: TensorLike): Promise<TensorLike>
+  /**
+   * Steps [T,B,…] in their order, or one step [1,R,…] of R rows alone; takes an input of the executor or of the host. A step that
+   * fails leaves the state as it was.
+   */
+  step(input: TensorLike, rows?: BatchRows): Promise<TensorLike>
   /** Zeroes the states of all rows, or of those named. */
-  reset(rows?: readonly number[]): void
-  /** The carried states, as host copies; null if the layer has none. */
-  state(): Promise<unknown>
-  restore(state: unknown): void
+  reset(rows?: BatchRows): void
+  /** The carried states of all rows, or of those named, as host copies; null if the layer has none. */
+  state(rows?: BatchRows): Promise<unknown>
+  restore(state: unknown, rows?: BatchRows): void
   dispose(): void
 }
 
 /** The stream of a layer whose steps do not depend on each other. */
 export function statelessStream(step: (input: TensorLike) => Promise<BackendTensor>): LayerStream {
-  return { step, reset() {}, state: async () => null, restore() {}, dispose() {} }
+  return { step: (input) => step(input), reset() {}, state: async () => null, restore() {}, dispose() {} }
 }
 
 /** Tensors [B,E] or [T,B,E] that a layer carries from step to step. */
@@ -29,6 +35,43 @@ export interface StateForm {
 }
 
 type HostState = readonly Tensor<FloatArray>[]
+
+/** Calls `each` with the beginning of every piece of columns in states, and of the same one among those of `rows` alone. */
+function forColumns(
+  { shape }: Tensor,
+  rows: BatchRows,
+  each: (begin: number, ofRows: number, columns: number) => void,
+): void {
+  const [batch, columns] = shape.slice(-2)
+  const blocks = elementCount(shape) / (batch * columns)
+  for (let block = 0; block < blocks; block++) {
+    for (const [at, row] of rows.entries()) {
+      each((block * batch + row) * columns, (block * rows.length + at) * columns, columns)
+    }
+  }
+}
+
+function shapeOfRows(shape: readonly number[], rows: BatchRows): readonly number[] {
+  return [...shape.slice(0, -2), rows.length, ...shape.slice(-1)]
+}
+
+/** Copies of the states of rows. */
+function statesOfRows(states: HostState, rows: BatchRows): HostState {
+  return states.map((state) => {
+    const shape = shapeOfRows(state.shape, rows)
+    const data = state.data.slice(0, elementCount(shape))
+    forColumns(state, rows, (from, to, columns) => data.set(state.data.subarray(from, from + columns), to))
+    return { data, shape }
+  })
+}
+
+/** Writes the states of rows. */
+function putStatesOfRows(states: HostState, rows: BatchRows, given: HostState): void {
+  for (const [k, state] of states.entries()) {
+    const { data } = given[k]
+    forColumns(state, rows, (to, from, columns) => state.data.set(data.subarray(from, from + columns), to))
+  }
+}
 
 /**
  * A stream whose state is in host memory; it begins as zeros.
@@ -43,32 +86,34 @@ export function hostStream(
   let state: HostState = shapes.map((shape) => ({ data: new DTYPES[dtype].array(elementCount(shape)), shape }))
   const copied = (tensors: HostState) => tensors.map(({ data, shape }) => ({ data: data.slice() as FloatArray, shape }))
   return {
-    async step(input) {
-      const [output, next] = await step(input, state)
-      state = next
+    async step(input, rows) {
+      const [output, next] = await step(input, rows === undefined ? state : statesOfRows(state, rows))
+      if (rows === undefined) state = next
+      else putStatesOfRows(state, rows, next)
       return output
     },
     reset(rows) {
-      for (const { data, shape } of state) {
-        const [batch, columns] = shape.slice(-2)
-        for (const row of rows ?? Array(batch).keys())
-          for (let begin = row * columns; begin < data.length; begin += batch * columns)
-            data.fill(0, begin, begin + columns)
+      for (const each of state) {
+        const all = [...Array(each.shape.at(-2)).keys()]
+        forColumns(each, rows ?? all, (begin, _, columns) => each.data.fill(0, begin, begin + columns))
       }
     },
-    state: async () => copied(state),
-    restore(saved) {
-      state = copied(checkedStates(form, saved))
+    state: async (rows) => (rows === undefined ? copied(state) : statesOfRows(state, rows)),
+    restore(saved, rows) {
+      const checked = checkedStates(form, saved, rows)
+      if (rows === undefined) state = copied(checked)
+      else putStatesOfRows(state, rows, checked)
     },
     dispose() {},
   }
 }
 
 /** A saved state of a layer. Throws RangeError `ERR_LAYER_STATES`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
-export function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown): HostState {
+function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown, rows?: BatchRows): HostState {
   const action = `restore the state of ${name}`
   const states = checkStateList(action, saved, shapes.length) as readonly Tensor[]
-  return shapes.map((shape, index) => {
+  return shapes.map((all, index) => {
+    const shape = rows === undefined ? all : shapeOfRows(all, rows)
     return checkTensor(action, `state[${index}]`, states[index], { dtype, shape }) as Tensor<FloatArray>
   })
 }
@@ -92,10 +137,10 @@ export function combinedStream(streams: readonly LayerStream[], step: LayerStrea
     reset: (rows) => {
       for (const stream of streams) stream.reset(rows)
     },
-    state: () => Promise.all(streams.map((stream) => stream.state())),
-    restore: (state) => {
+    state: (rows) => Promise.all(streams.map((stream) => stream.state(rows))),
+    restore: (state, rows) => {
       const states = checkStateList('restore the state of a stream', state, streams.length)
-      for (const [index, stream] of streams.entries()) stream.restore(states[index])
+      for (const [index, stream] of streams.entries()) stream.restore(states[index], rows)
     },
     dispose: () => {
       for (const stream of streams) stream.dispose()

@@ -39,8 +39,8 @@ const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
 
 /**
  * Opens a whole model by the contents of its file: one that `save` or `fit` of this project wrote, or a Keras file, as a model of
- * layers; an ONNX file as a graph over the caller's ONNX Runtime. Both have `stream`; a model of layers has `predict` and `fit`, a
- * graph `run` and `streamPool`.
+ * layers; an ONNX file as a graph over the caller's ONNX Runtime. Both have `stream` and `streamPool`; a model of layers has
+ * `predict` and `fit`, a graph `run`.
  *
  * @param file a path, an address, bytes, a `File` or a `Response`
  * @throws RangeError `ERR_NO_ONNX_RUNTIME` for an ONNX file without `ort`, `ERR_WEIGHTS_ALONE` for a file without layers; the errors

@@ -17,7 +17,7 @@ import {
   type LayerOptions,
   SEQUENCE,
 } from '../layer_options.js'
-import { checkedStates, hostStream, type LayerStream, type StateForm } from '../layer_stream.js'
+import { hostStream, type LayerStream } from '../layer_stream.js'
 import { featuresOf } from '../signal.js'
 import { positionOfStream } from '../training/random_streams.js'
 
@@ -195,40 +195,6 @@ export class CellLayer extends Layer {
     return { output, states: leavesOf<Value>(state).map(own) }
   }
 
-  #streamOnTensors(batch: number): LayerStream {
-    const { backend } = this
-    const form = this.#stateForm(batch)
-    let state: BackendTensor[] = form.shapes.map((shape) => backend.zeros(shape))
-    const replace = (next: readonly BackendTensor[]) => {
-      for (const tensor of state) tensor.dispose()
-      state = [...next]
-    }
-    return {
-      step: async (input) => {
-        const pass = { lengths: null, states: state, keepsStates: true, isStream: true }
-        const [output, ...next] = await this.results(input, pass)
-        replace(next)
-        return output
-      },
-      reset: (rows) => {
-        const reset = new Set(rows ?? Array(batch).keys())
-        replace(
-          state.map((tensor) => {
-            const columns = tensor.shape[1]
-            const kept = new DTYPES[backend.dtype].array(batch * columns)
-            for (let row = 0; row < batch; row++) {
-              if (!reset.has(row)) kept.fill(1, row * columns, (row + 1) * columns)
-            }
-            return backend.ops.multiply(tensor, { data: kept, shape: tensor.shape })
-          }),
-        )
-      },
-      state: () => Promise.all(state.map(hostTensor)),
-      restore: (saved) => replace(checkedStates(form, saved).map((tensor) => backend.tensor(tensor))),
-      dispose: () => replace([]),
-    }
-  }
-
   override async randomState(): Promise<ConfigValue> {
     const state = this.cell.randomState()
     return state.length === 0 ? null : state
@@ -245,15 +211,22 @@ export class CellLayer extends Layer {
   }
 
   override openStream(batch: number): LayerStream {
-    if (this.#runsOnTensors) return this.#streamOnTensors(batch)
-    return hostStream(this.#stateForm(batch), async (input, state) => {
-      const result = await this.#run(input, state, false, null)
-      return [result.outputs, leavesOf(result.state)]
+    const form = { name: this.name, dtype: this.backend.dtype, shapes: this.stateShapes(batch) }
+    return hostStream(form, async (input, states) => {
+      if (!this.#runsOnTensors) {
+        const result = await this.#run(input, states, false, null)
+        return [result.outputs, leavesOf(result.state)]
+      }
+      const [output, ...next] = await this.results(input, { lengths: null, states, keepsStates: true, isStream: true })
+      try {
+        return [output, (await Promise.all(next.map(hostTensor))) as FloatTensor[]]
+      } catch (error) {
+        output.dispose()
+        throw error
+      } finally {
+        for (const tensor of next) tensor.dispose()
+      }
     })
-  }
-
-  #stateForm(batch: number): StateForm {
-    return { name: this.name, dtype: this.backend.dtype, shapes: this.stateShapes(batch) }
   }
 
   async #run(

@@ -14,6 +14,7 @@ import {
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import { fromBase64, toBase64 } from '../base64.js'
 import type { Forwarded, LayerInput } from '../forwarded.js'
+import { hostTensor } from '../host_tensor.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
 import { checkInputRule, doesNotFit, invalidOption, type LayerOptions, SEQUENCE } from '../layer_options.js'
@@ -265,10 +266,15 @@ export class RecurrentLayer extends Layer {
   override openStream(batch: number): LayerStream {
     const stream: Stream = this.model.stream(this.variables[0], { batch })
     return {
-      step: (input) => stream.step(input),
+      async step(input, rows) {
+        if (rows === undefined) return stream.step(input)
+        const { data, shape } = await hostTensor(input)
+        const output = await stream.stepRows(rows, { data, shape: shape.slice(1) })
+        return { data: output.data, shape: [1, ...output.shape] }
+      },
       reset: (rows) => stream.reset(rows),
-      state: () => stream.state(),
-      restore: (state) => stream.restore(state as Awaited<ReturnType<Stream['state']>>),
+      state: (rows) => stream.state(rows),
+      restore: (state, rows) => stream.restore(state as Awaited<ReturnType<Stream['state']>>, rows),
       dispose: () => stream.dispose(),
     }
   }

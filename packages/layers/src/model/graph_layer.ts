@@ -1,4 +1,4 @@
-import type { Backend, TensorLike } from '@cudnn-rnn/ops'
+import type { Backend } from '@cudnn-rnn/ops'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
 import { type ConfigValue, Layer, type LayerInfo, type Pass } from '../layer.js'
@@ -43,7 +43,7 @@ export class GraphLayer extends Layer {
 
   override openStream(batch: number): LayerStream {
     const { step, ...rest } = this.graph.openStream(batch)
-    return { ...rest, step: async (input: TensorLike) => (await step([input]))[0] }
+    return { ...rest, step: async (input, rows) => (await step([input], rows))[0] }
   }
 
   /** By the names of the layers that draw. */

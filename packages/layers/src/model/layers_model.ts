@@ -11,6 +11,7 @@ import {
   type OptionsOf,
   optional,
 } from '@cudnn-rnn/canonical/rules'
+import type { StreamPool, StreamPoolOptions } from '@cudnn-rnn/models'
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { FitResult } from '@cudnn-rnn/train'
@@ -38,6 +39,7 @@ import { GraphLayer } from './graph_layer.js'
 import { chainPlan, type GraphPlan, ModelGraph } from './model_graph.js'
 import { isNamed, type NamedInputs, namedInputs, oneOfModel } from './model_inputs.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
+import { openModelStreamPool } from './model_stream_pool.js'
 import { type ModelValue, planOfValues } from './model_values.js'
 import { type NamedRows, type PredictOptions, predictNamed, predictRows, predictTensor } from './predict_model.js'
 import { SAVE_OPTIONS, type SaveModelOptions, saveModel } from './save_model.js'
@@ -288,6 +290,30 @@ export class LayersModel<Outputs extends string = string> extends GraphLayer imp
    */
   stream(options: ModelStreamOptions = {}): ModelStream {
     return new ModelStream(this, options)
+  }
+
+  /**
+   * Opens a pool of streams that come and go: each round steps all of them that have input as one batch. A frame is [I], or
+   * T of them [T,I]; a class id is one number [1] of the executor's type. The results have the output's columns.
+   *
+   * @throws RangeError as {@link stream}, `ERR_MODEL_INPUTS` for a model of several inputs or outputs, `ERR_INVALID_OPTION`; TypeError
+   *   `ERR_UNKNOWN_OPTION`
+   * @example
+   * ```ts
+   * import { cudnnGRU, dense, openBackend, sequential } from '@cudnn-rnn/rnn'
+   *
+   * const backend = await openBackend('reference')
+   * const model = sequential(backend, [cudnnGRU({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })], { seed: 1 })
+   * const pool = model.streamPool({ maxStreams: 100 })
+   * const users = [pool.open(), pool.open()]
+   * const results = await Promise.all(users.map((user) => user.step({ data: Float32Array.of(1, 2, 3), shape: [3] })))
+   * console.log(results.map(({ shape }) => shape), pool.stats().rounds) // [[2], [2]] 1
+   * pool.dispose()
+   * ```
+   */
+  streamPool(options: StreamPoolOptions = {}): StreamPool<unknown> {
+    this.#checkOne('open a pool of streams')
+    return openModelStreamPool(this, options)
   }
 
   /** Throws RangeError `ERR_MODEL_INPUTS` unless the model has one input and one output. */

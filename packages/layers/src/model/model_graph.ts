@@ -5,7 +5,7 @@ import { forwardedOf, type LayerInput } from '../forwarded.js'
 import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
-import { combinedStream, type LayerStream, openStreams } from '../layer_stream.js'
+import { type BatchRows, combinedStream, type LayerStream, openStreams } from '../layer_stream.js'
 import { featuresOf, type Signal, signalText } from '../signal.js'
 
 /** A value of a graph: of the input or node of that number, inputs first, the output (0) or a final state (from 1). */
@@ -284,10 +284,14 @@ export class ModelGraph {
     const layers = this.nodes.flatMap(({ layer }) => layer ?? [])
     const streams = openStreams(layers, (layer) => layer.openStream(batch))
     const { step, ...rest } = combinedStream(streams, async () => undefined as never)
-    return { ...rest, step: (inputs) => this.#step(streams.values(), inputs) }
+    return { ...rest, step: (inputs, rows) => this.#step(streams.values(), inputs, rows) }
   }
 
-  async #step(streams: Iterator<LayerStream>, inputs: readonly TensorLike[]): Promise<readonly TensorLike[]> {
+  async #step(
+    streams: Iterator<LayerStream>,
+    inputs: readonly TensorLike[],
+    rows: BatchRows | undefined,
+  ): Promise<readonly TensorLike[]> {
     const values: TensorLike[] = [...inputs]
     const left = new Map<TensorLike, number>()
     const letGo = (value: TensorLike, count: number) => {
@@ -300,7 +304,7 @@ export class ModelGraph {
         const y =
           layer === undefined
             ? await this.#merge(merge as MergeName, operands)
-            : await streams.next().value.step(operands[0])
+            : await streams.next().value.step(operands[0], rows)
         values.push(y)
         letGo(y, this.#uses[inputs.length + at])
         for (const operand of operands) letGo(operand, -1)
@@ -417,7 +421,7 @@ export class ModelGraph {
 /** Streams through a graph. */
 export interface GraphStream extends Omit<LayerStream, 'step'> {
   /** The outputs of a step, given the inputs. */
-  readonly step: (inputs: readonly TensorLike[]) => Promise<readonly TensorLike[]>
+  readonly step: (inputs: readonly TensorLike[], rows?: BatchRows) => Promise<readonly TensorLike[]>
 }
 
 export function kindOf({ layer, merge }: GraphNode): string {

@@ -338,9 +338,13 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
   }
 
   #readFrames(stream: StreamQueue, call: QueuedStep, frame: AnyBackendTensor): void {
-    frame.read().then(
-      ({ data }) => {
-        call.frames = data as FloatArray
+    const checked = frame.read().then(({ data }) => {
+      this.#network.checkFrames?.(data as FloatArray)
+      return data as FloatArray
+    })
+    checked.then(
+      (frames) => {
+        call.frames = frames
         this.#advance(stream)
       },
       (reason: unknown) => {
@@ -370,6 +374,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
       const shape = frame?.shape
       if (Array.isArray(shape) && shape.length === 1 && shape[0] === this.#inputSize) {
         if (arrayTypeOf(data) === this.#arrayType && liveLength(data) === this.#inputSize) {
+          this.#network.checkFrames?.(data as FloatArray)
           return { frames: data as FloatArray, shape, steps: 1 }
         }
       }
@@ -378,7 +383,9 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     const rank = given.shape.length === 1 ? [] : ['T']
     checkTensor(action, 'frame', given, { dtype: this.#network.dtype, shape: [...rank, this.#inputSize] })
     const steps = given.shape.length === 1 ? 1 : given.shape[0]
-    return { frames: isBackendTensor(given) ? undefined : (given.data as FloatArray), shape: given.shape, steps }
+    if (isBackendTensor(given)) return { frames: undefined, shape: given.shape, steps }
+    this.#network.checkFrames?.(given.data as FloatArray)
+    return { frames: given.data as FloatArray, shape: given.shape, steps }
   }
 
   #array(length: number): FloatArray {

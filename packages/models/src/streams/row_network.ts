@@ -11,6 +11,8 @@ export interface RowNetwork<State> {
   readonly inputSize: number
   /** D */
   readonly outputSize: number
+  /** Throws for frames [T,I] of one stream that a step would refuse: before they join a round with other streams' frames. */
+  checkFrames?(frames: FloatArray): void
   /**
    * One time step of the rows `rows` [R], each named once, and of no others: input [R,I] to output [R,D]. It reads `input`
    * before it returns. It returns a promise where it computes elsewhere; the next round is gathered meanwhile. A step that

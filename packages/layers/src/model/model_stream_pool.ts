@@ -1,0 +1,65 @@
+import { describeValue, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { type RowNetwork, type StreamPool, type StreamPoolOptions, streamPoolOf } from '@cudnn-rnn/models'
+import { isBackendTensor } from '@cudnn-rnn/ops'
+import { hostTensor } from '../host_tensor.js'
+import { featuresOf } from '../signal.js'
+import type { GraphStream } from './model_graph.js'
+import type { WholeModel } from './whole_model.js'
+
+/** Opens a pool of streams of a model of one input and one output: the rows of one stream. Throws as `LayersModel.streamPool`. */
+export function openModelStreamPool({ graph, executor }: WholeModel, options: StreamPoolOptions): StreamPool<unknown> {
+  const action = 'step a stream'
+  const [{ signal: input }] = graph.inputs
+  const isIds = input.features === null
+  const ids = isIds ? graph.nodes.flatMap(({ layer, from }) => (from[0][0] === 0 && layer ? layer.variables : [])) : []
+  const count = Math.min(...ids.map(({ value }) => value.shape[0]))
+  let rows: GraphStream
+  /** States that a caller gives are tried on it. */
+  const trial = graph.openStream(1)
+  const network: RowNetwork<unknown> = {
+    dtype: executor.dtype,
+    inputSize: input.features ?? 1,
+    outputSize: featuresOf(graph.outputs[0].signal),
+    checkFrames(frames) {
+      const wrong = isIds ? frames.find((id) => !(Number.isInteger(id) && id >= 0 && id < count)) : undefined
+      if (wrong === undefined) return
+      throw codedRangeError(
+        'ERR_ID_OUT_OF_RANGE',
+        `Cannot ${action} as class ids must be integers in 0..${count - 1}: current value is ${describeValue(wrong)}`,
+        { value: wrong },
+      )
+    },
+    async step(numbers, frames, output) {
+      const shape = [...(input.isSequence ? [1] : []), numbers.length]
+      const x = isIds
+        ? { data: Int32Array.from(frames), shape }
+        : { data: frames.slice() as FloatArray, shape: [...shape, frames.length / numbers.length] }
+      const [y] = await rows.step([x], [...numbers])
+      try {
+        output.set((await hostTensor(y)).data)
+      } finally {
+        if (isBackendTensor(y)) y.dispose()
+      }
+    },
+    reset: (row) => rows.reset([row]),
+    state: (row) => rows.state([row]),
+    checkedState(state) {
+      trial.restore(state)
+      return structuredClone(state)
+    },
+    restore: (row, state) => rows.restore(state, [row]),
+    dispose() {
+      rows.dispose()
+      trial.dispose()
+    },
+  }
+  try {
+    const pool = streamPoolOf(network, options)
+    rows = graph.openStream(pool.stats().maxStreams)
+    return pool
+  } catch (error) {
+    trial.dispose()
+    throw error
+  }
+}
