@@ -142,7 +142,7 @@ function checkTensor<Data extends FloatArray>(
       { argument: name, expected, actual },
     )
   }
-  const view = ownView(data as FloatArray, like instanceof Float32Array ? Float32Array : (Float64Array as never))
+  const view = ownView(data as FloatArray, expected === 'Float32Array' ? Float32Array : (Float64Array as never))
   if (view.length !== region.size) {
     throw codedRangeError(
       'ERR_CANONICAL_SIZE',

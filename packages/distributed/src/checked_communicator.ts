@@ -1,9 +1,11 @@
 import {
+  arrayTypeOf,
   BYTES,
   checkArguments,
   checkOptions,
   checkOptionValues,
   integerFrom,
+  isFloatArray,
   kind,
   OBJECT,
   oneOf,
@@ -42,12 +44,9 @@ export type WorldDescription = Pick<Communicator, 'engine' | 'reason' | 'rank' |
 
 const REDUCIBLE = kind(
   'a Float32Array, Float64Array or Int32Array',
-  (array) => array instanceof Float32Array || array instanceof Float64Array || array instanceof Int32Array,
+  (array): array is ReducibleArray => isFloatArray(array) || arrayTypeOf(array) === 'Int32Array',
 )
-const FLOATS = kind(
-  'a Float32Array or Float64Array where the wire is bfloat16',
-  (array) => array instanceof Float32Array || array instanceof Float64Array,
-)
+const FLOATS = kind('a Float32Array or Float64Array where the wire is bfloat16', isFloatArray)
 const TENSORS = kind('an array of tensors', Array.isArray)
 const EXIT_CODE = where(integerFrom(1), 'an integer in 1..255', (code: number) => code <= 255)
 const TENSOR_SUM_OPTIONS = { wire: optional(oneOf(['bfloat16'])) }

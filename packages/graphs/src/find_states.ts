@@ -238,8 +238,11 @@ function exposed(graph: FoldedGraph, chosen: readonly OnnxNodeMessage[], paired:
 export function checkStreams({ graph, states, candidates, wholeSequence }: StatefulGraph): void {
   if (states.length > 0 && wholeSequence === undefined) return
   const isAmbiguous = wholeSequence === undefined && candidates.length > 0
-  const none =
-    'a graph must have a state: no output fits an input, and no recurrent node starts from zeros on an axis of time'
+  const fixed = graph.nodes.find((node) => isRecurrent(node) && isForward(graph, node) && startsFromZeros(graph, node))
+  const way = fixed?.name
+    ? `. If the axis of its node ${fixed.name} is time, pass states: { '${fixed.name}': 'exposed' }`
+    : ''
+  const none = `a graph must have a state: no output fits an input, and no recurrent node starts from zeros on an axis of time${way}`
   const whole = wholeSequence && `every node must read one step after the other: ${wholeSequence}`
   const rule = isAmbiguous
     ? `the option states must name the pairs of an input and an output that are states. Candidates: ${candidates.join('; ')}`

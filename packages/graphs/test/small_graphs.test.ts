@@ -161,6 +161,8 @@ describeWithRuntime('small graphs', () => {
     expect(await states(gru('time'))).toEqual(['gru/initial_h'])
     // Across 33 frequencies.
     expect(await states(gru(33))).toEqual([])
+    using across = await open(gru(33))
+    expect(() => across.stream()).toThrow(/If the axis of its node gru is time, pass states: \{ 'gru': 'exposed' \}/)
     expect(await states(gru(33), { states: { gru: 'exposed' } })).toEqual(['gru/initial_h'])
     expect(await states(gru('time', 'reverse'))).toEqual([])
     expect(await states(gru('time', 'bidirectional'))).toEqual([])

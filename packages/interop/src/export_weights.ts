@@ -34,13 +34,14 @@ const OPTIONS = {
 /** Options of {@link exportWeights}. */
 interface ExportOptions extends OptionsOf<typeof OPTIONS> {}
 
+type NamedTensor = readonly [name: string, tensor: Tensor<FloatArray>]
 type Tensors = Record<string, Tensor<FloatArray>>
 
 const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport[]) => Promise<Uint8Array>>> = {
-  safetensors: async (networks) => encodeSafetensors(stateDict(networks)),
-  npz: async (networks) => (await import('./files/npz_file.js')).encodeNpz(stateDict(networks)),
+  safetensors: async (networks) => encodeSafetensors(byName(stateDict(networks))),
+  npz: async (networks) => (await import('./files/npz_file.js')).encodeNpz(byName(stateDict(networks))),
   keras: encodeKerasWeights,
-  flax: async (networks) => (await import('./files/flax_encoder.js')).encodeFlax(flaxParams(networks)),
+  flax: async (networks) => (await import('./files/flax_encoder.js')).encodeFlax(byName(flaxParams(networks))),
   onnx: async (networks) => encodeOnnxNetwork(onlyOne(networks)),
 }
 
@@ -77,27 +78,24 @@ export async function exportWeights(networks: readonly NetworkToExport[], option
 }
 
 /** The networks as PyTorch's state dict, `<name>.weight_ih_l0` and so on. */
-function stateDict(networks: readonly NetworkToExport[]): Tensors {
-  const tensors: Tensors = {}
+function* stateDict(networks: readonly NetworkToExport[]): Iterable<NamedTensor> {
   for (const { name, descriptor, canonical, embedding, dense } of networks) {
     const prefix = name === '' ? '' : `${name}.`
     for (const [own, tensor] of Object.entries(
       canonicalToPytorch(descriptor, canonical as CanonicalParams<FloatArray>),
     )) {
-      tensors[`${prefix}${own}`] = tensor
+      yield [`${prefix}${own}`, tensor]
     }
-    if (embedding !== undefined) tensors[`${prefix}embedding.weight`] = embedding
+    if (embedding !== undefined) yield [`${prefix}embedding.weight`, embedding]
     if (dense !== undefined) {
-      tensors[`${prefix}dense.weight`] = transposed(dense.kernel)
-      tensors[`${prefix}dense.bias`] = dense.bias
+      yield [`${prefix}dense.weight`, transposed(dense.kernel)]
+      yield [`${prefix}dense.bias`, dense.bias]
     }
   }
-  return tensors
 }
 
 /** The networks as Flax's parameters, a cell for each layer: `<name>/layer_<l>/ii/kernel` and so on. */
-function flaxParams(networks: readonly NetworkToExport[]): Tensors {
-  const tensors: Tensors = {}
+function* flaxParams(networks: readonly NetworkToExport[]): Iterable<NamedTensor> {
   for (const { name, descriptor, canonical, embedding, dense } of networks) {
     const prefix = name === '' ? 'params/' : `params/${name}/`
     const cells = canonicalToFlax(descriptor, canonical as CanonicalParams<FloatArray>)
@@ -105,15 +103,29 @@ function flaxParams(networks: readonly NetworkToExport[]): Tensors {
     for (const [index, cell] of cells.entries()) {
       const side = directions === 1 ? '' : index % 2 === 0 ? 'forward/' : 'backward/'
       const place = cells.length === 1 ? '' : `layer_${Math.floor(index / directions)}/${side}`
-      for (const [own, tensor] of Object.entries(cell)) tensors[`${prefix}${place}${own}`] = tensor
+      for (const [own, tensor] of Object.entries(cell)) yield [`${prefix}${place}${own}`, tensor]
     }
-    if (embedding !== undefined) tensors[`${prefix}embedding/embedding`] = embedding
+    if (embedding !== undefined) yield [`${prefix}embedding/embedding`, embedding]
     if (dense !== undefined) {
-      tensors[`${prefix}dense/kernel`] = dense.kernel
-      tensors[`${prefix}dense/bias`] = dense.bias
+      yield [`${prefix}dense/kernel`, dense.kernel]
+      yield [`${prefix}dense/bias`, dense.bias]
     }
   }
-  return tensors
+}
+
+/** Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for two tensors of one name: one of them would be lost. */
+function byName(tensors: Iterable<NamedTensor>): Tensors {
+  const named = new Map<string, Tensor<FloatArray>>()
+  for (const [name, tensor] of tensors) {
+    if (named.has(name)) {
+      throw new WeightFileError(
+        'ERR_WEIGHTS_UNSUPPORTED',
+        `Cannot export weights as networks must have distinct names: two have a tensor ${name}`,
+      )
+    }
+    named.set(name, tensor)
+  }
+  return Object.fromEntries(named)
 }
 
 /** `nn.Linear` keeps [out,in]. */

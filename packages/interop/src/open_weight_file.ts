@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   type AnyRule,
+  isBytes,
   checkArguments,
   fields,
   isResponse,
@@ -143,7 +144,7 @@ const INPUT = kind(
   'a path, a Uint8Array, a Blob, a Response, a ByteSource or a list of Files',
   (input): input is WeightInput =>
     typeof input === 'string' ||
-    input instanceof Uint8Array ||
+    isBytes(input) ||
     follows(input, BYTE_SOURCE, NAMED) ||
     isBlob(input) ||
     isResponse(input) ||
@@ -224,7 +225,7 @@ export async function openSource(input: WeightInput): Promise<ByteSource> {
 }
 
 async function sourceOf(input: Exclude<WeightInput, readonly NamedInput[]>): Promise<ByteSource> {
-  if (input instanceof Uint8Array) return memorySource('(bytes)', input)
+  if (isBytes(input)) return memorySource('(bytes)', input)
   if (isBlob(input)) return blobSource(nameOf(input), input)
   if (typeof input === 'string')
     return present(input, openFileSource(input), 'it is not a regular file', 'the file does not exist (check the path)')

@@ -30,7 +30,10 @@ export interface WeightFile {
   readonly kerasVersion?: string
   /** Keras: object names by path, if the file has them. */
   readonly kerasNames?: ReadonlyMap<string, string>
-  /** PyTorch and NumPy: objects of the file that are neither tensors nor plain containers: where they are and their class. */
+  /**
+   * PyTorch and NumPy: objects of the file that are neither tensors nor plain containers: where they are and their class.
+   * ONNX: recurrences without a recurrent operator: their matrix or loop, and the evidence in words.
+   */
   readonly unread?: readonly { readonly name: string; readonly what: string }[]
   /** ONNX: the graph and the functions of the model. */
   readonly onnx?: OnnxModel

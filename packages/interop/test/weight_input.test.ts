@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { createRnnDescriptor, elementCount, pytorchToCanonical } from '@cudnn-rnn/canonical'
 import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import { afterAll, describe, expect, it } from 'vitest'
 import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
@@ -11,6 +13,14 @@ const folder = mkdtempSync(join(tmpdir(), 'weight-input-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const NOT_FOUND = 'ERR_WEIGHTS_NOT_FOUND'
 const at = (name: string) => join(folder, name)
+
+const LSTM = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 2, inputSize: 3 })
+const SHAPES = { weight_ih_l0: [8, 3], weight_hh_l0: [8, 2], bias_ih_l0: [8], bias_hh_l0: [8] }
+
+function zeroCanonical(zeros = (length: number) => new Float32Array(length)) {
+  const entries = Object.entries(SHAPES).map(([name, shape]) => [name, { data: zeros(elementCount(shape)), shape }])
+  return pytorchToCanonical(LSTM, Object.fromEntries(entries))
+}
 
 describe('importWeights', () => {
   it.each([
@@ -24,6 +34,15 @@ describe('importWeights', () => {
   ])('refuses %s', async (_, input) => {
     await expect(importWeights(input as unknown as string)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
     await expect(openWeightFile(input as unknown as string)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
+  })
+
+  it('reads the bytes of another realm, and refuses those that were transferred as an empty file', async () => {
+    const canonical = zeroCanonical((length) => runInNewContext('new Float32Array(length)', { length }))
+    const bytes = await exportWeights([{ name: 'a', descriptor: LSTM, canonical }], { format: 'safetensors' })
+    const foreign: Uint8Array = runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] })
+    expect((await importWeights(foreign)).networks).toHaveLength(1)
+    structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] })
+    await expect(importWeights(bytes)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_FORMAT' })
   })
 
   it.each(['constructor', '__proto__', 'toString', 'safetensor'])('refuses the format %s', async (format) => {
@@ -72,6 +91,17 @@ describe('exportWeights', () => {
     const exported = exportWeights(networks as never, { format: 'safetensors' })
     await expect(exported).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
   })
+
+  it.each(['safetensors', 'npz', 'flax'] as const)(
+    'refuses two networks of one name: %s would lose one',
+    async (format) => {
+      const network = { name: 'a', descriptor: LSTM, canonical: zeroCanonical() }
+      await expect(exportWeights([network, network], { format })).rejects.toMatchObject({
+        code: 'ERR_WEIGHTS_UNSUPPORTED',
+        message: expect.stringContaining('distinct names'),
+      })
+    },
+  )
 })
 
 it.skipIf(process.platform !== 'linux')(

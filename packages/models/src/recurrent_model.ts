@@ -13,7 +13,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { checkOptionNames, checkOptions, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { checkOptionNames, checkOptions, codedTypeError, isFloatArray } from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
@@ -356,6 +356,5 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
 /** Floating-point tensors of `dtype`; anything else is left to the check of canonical tensors. */
 function allOfDtype(dtype: FloatDType, tensors: readonly Tensor<FloatArray>[]): readonly Tensor<FloatArray>[] {
   if (!Array.isArray(tensors)) return tensors
-  const isFloat = (tensor: Tensor) => tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array
-  return tensors.map((tensor) => (isFloat(tensor) ? ofDtype(dtype, tensor) : tensor))
+  return tensors.map((tensor) => (isFloatArray(tensor?.data) ? ofDtype(dtype, tensor) : tensor))
 }

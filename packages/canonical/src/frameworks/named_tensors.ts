@@ -1,10 +1,12 @@
 import {
+  arrayTypeOf,
   checkIsObject,
   codedRangeError,
   codedTypeError,
   describeValue,
   fields,
   integerFrom,
+  isFloatArray,
   listOf,
   recordOf,
   TEXT,
@@ -96,8 +98,7 @@ function checkNames(action: string, index: number, group: TensorGroup, tensors: 
 }
 
 function checkFloat(action: string, index: number, name: string, tensor: Tensor, like: Tensor['data'] | undefined) {
-  const isFloat = tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array
-  if (isFloat && tensor.data.constructor === like?.constructor) return
+  if (isFloatArray(tensor?.data) && arrayTypeOf(tensor.data) === arrayTypeOf(like)) return
   const actual = tensor?.data?.constructor?.name
   throw codedTypeError(
     'ERR_TENSOR_DTYPE',

@@ -18,6 +18,17 @@ export function arrayTypeOf(value: unknown): string | undefined {
   return typeName.call(value) as string | undefined
 }
 
+/** Whether a value is a Float32Array or Float64Array, of this realm or of another, such as a context of `node:vm`. */
+export function isFloatArray(value: unknown): value is Float32Array | Float64Array {
+  const type = arrayTypeOf(value)
+  return type === 'Float32Array' || type === 'Float64Array'
+}
+
+/** As {@link isFloatArray}. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return arrayTypeOf(value) === 'Uint8Array'
+}
+
 /**
  * Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array.
  *
@@ -64,5 +75,5 @@ export function wasTransferred(array: ArrayBufferView): boolean {
 }
 
 function isShared(buffer: ArrayBufferLike): boolean {
-  return typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer
+  return Object.prototype.toString.call(buffer) === '[object SharedArrayBuffer]'
 }

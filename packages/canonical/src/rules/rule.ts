@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from './abortable.js'
 import type { ErrorCode } from './error_code.js'
-import { arrayTypeOf } from './host_elements.js'
+import { arrayTypeOf, isBytes } from './host_elements.js'
 
 /** The place at which an argument breaks its rule. */
 export interface Fault {
@@ -114,7 +114,7 @@ export const SECONDS = where(NUMBER, 'a number of seconds > 0, at most 2,000,000
 export const SHARE = where(NUMBER, 'a number in 0..1', (value) => value >= 0 && value <= 1)
 
 /** Bytes, of any subclass. */
-export const BYTES = kind('a Uint8Array', (value): value is Uint8Array => arrayTypeOf(value) === 'Uint8Array')
+export const BYTES = kind('a Uint8Array', isBytes)
 
 /** An integer >= `least`. */
 export function integerFrom(least: number): Rule<number> {

@@ -1,4 +1,12 @@
-import { checkArguments, isResponse, methods, RESPONSE, RESPONSE_FIELDS, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  isBytes,
+  checkArguments,
+  isResponse,
+  methods,
+  RESPONSE,
+  RESPONSE_FIELDS,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import { BLOB, type BlobLike, type ByteSource, blobSource, memorySource } from './byte_source.js'
 import { CheckpointError, ioError } from '../errors.js'
 
@@ -55,7 +63,7 @@ export async function byteSourceOf(
   input: ByteInput | undefined,
 ): Promise<ByteSource | undefined> {
   if (input === undefined) return undefined
-  if (input instanceof Uint8Array) return memorySource(name, input)
+  if (isBytes(input)) return memorySource(name, input)
   if (BLOB.find(input, 'source') === undefined) return blobSource(name, input as BlobLike)
   if (isResponse(input)) return responseSource(name, input)
   checkArguments(action, { source: input }, { source: BYTE_SOURCE })

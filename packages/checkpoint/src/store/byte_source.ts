@@ -1,4 +1,4 @@
-import { BYTES, checkArguments, integerFrom, methods, TEXT } from '@cudnn-rnn/canonical/rules'
+import { BYTES, checkArguments, integerFrom, methods, ownView, TEXT } from '@cudnn-rnn/canonical/rules'
 import { corrupt } from '../errors.js'
 
 /** Random access to the bytes of one file, wherever it lies: a disk, a server, memory. */
@@ -26,12 +26,13 @@ export interface ByteSource {
  */
 export function memorySource(name: string, bytes: Uint8Array): ByteSource {
   checkArguments('make a byte source', { name, bytes }, { name: TEXT, bytes: BYTES })
+  const own = ownView(bytes, Uint8Array)
   return {
     name,
-    size: bytes.length,
+    size: own.length,
     read: async (offset, length) => {
-      checkRange(name, bytes.length, offset, length)
-      return bytes.subarray(offset, offset + length)
+      checkRange(name, own.length, offset, length)
+      return own.subarray(offset, offset + length)
     },
     close: async () => undefined,
   }

@@ -2,6 +2,7 @@ import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount } from '../elements.js'
 import { corrupt } from '../errors.js'
 import { isNeeded } from '../networks/onnx_operators.js'
+import { OnnxRecurrences } from '../networks/onnx_recurrences.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { ExternalFiles } from './external_files.js'
@@ -32,7 +33,11 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
   const elements = new OnnxElements(source, external)
   const builder = new ModelBuilder(source, elements)
   const heldBytes = () => source.size + external.heldBytes
-  const message = await scanOnnxModel(source, isNeeded)
+  const recurrences = new OnnxRecurrences()
+  const message = await scanOnnxModel(source, (node) => {
+    recurrences.see(node)
+    return isNeeded(node)
+  })
   const graph = builder.graph(message.graph, namesOf(message.graph))
   const functions = new Map(
     message.functions.map((own) => {
@@ -40,6 +45,7 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
       return [functionKey(own.domain, own.name), { ...builder.graph(own, outputs), inputs, defaults }]
     }),
   )
+  const constants = new Set(builder.listed.map(({ name }) => name))
   const close = async () => {
     await external.close()
     await source.close()
@@ -51,6 +57,7 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
       return heldBytes()
     },
     tensors: builder.listed,
+    unread: recurrences.found((name) => constants.has(name)),
     onnx: {
       graph,
       functions,

@@ -42,7 +42,9 @@ export function refuseLookalikes(
   const looks = [
     ...(tensors.length > 0 ? [`the tensors ${inWords(tensors)}`] : []),
     ...(objects.length > 0
-      ? [`the unread values ${listed(objects.map(({ name, what }) => `${name} (${what})`))}`]
+      ? [
+          `the ${format === 'onnx' ? 'recurrences' : 'unread values'} ${listed(objects.map(({ name, what }) => `${name} (${what})`))}`,
+        ]
       : []),
   ]
   if (looks.length === 0) return

@@ -1,8 +1,10 @@
 import {
+  arrayTypeOf,
   checkArguments,
   codedRangeError,
   describeValue,
   fields,
+  isFloatArray,
   kind,
   listOf,
   optional,
@@ -46,9 +48,7 @@ const TIME_SERIES = fields({
 })
 
 function isNumbers(value: unknown): value is ArrayLike<number> {
-  if (value instanceof Float32Array || value instanceof Float64Array || value instanceof Int32Array) {
-    return !wasTransferred(value)
-  }
+  if (isFloatArray(value) || arrayTypeOf(value) === 'Int32Array') return !wasTransferred(value as Int32Array)
   return Array.isArray(value) && value.every((each) => typeof each === 'number')
 }
 

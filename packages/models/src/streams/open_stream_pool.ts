@@ -1,7 +1,7 @@
 import { describeValue, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { checkArguments, checkIsObject, codedRangeError, methods } from '@cudnn-rnn/canonical/rules'
 import type { Backend, FloatDType, Rnn, RnnStepper, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
-import { allocating, checkTensor, passShapes } from '@cudnn-rnn/ops/executor'
+import { allocating, checkCellState, checkTensor, passShapes } from '@cudnn-rnn/ops/executor'
 import { BatchingPool } from './batching_pool.js'
 import { checkPoolOptions, type StreamPoolOptions } from './pool_options.js'
 import { QueuedStream } from './queued_stream.js'
@@ -133,6 +133,7 @@ function queuedRows(descriptor: RnnDescriptor, dtype: FloatDType, stream: Queued
 function checkedState(descriptor: RnnDescriptor, dtype: FloatDType, state: RnnStreamState): RnnStreamState {
   const action = 'restore the state of a stream'
   checkIsState(state)
+  checkCellState(action, 'c', state.c, descriptor)
   const shapes = passShapes(descriptor, { time: 1, batch: 1 })
   const copy = (name: string, tensor: Tensor, shape: readonly number[]): Tensor => {
     const { data } = checkTensor(action, name, tensor, { dtype, shape })

@@ -21,6 +21,7 @@ import {
 import {
   allocating,
   checkIsHostTensor,
+  checkCellState,
   checkIsTensor,
   checkParams,
   checkStreamBatch,
@@ -128,6 +129,7 @@ export class QueuedStream extends Inspectable implements Stream {
     if (this.#waiting > 0) throw streamBusy(action)
     const numbers = rows === undefined ? undefined : this.#rows.copyOf(action, rows)
     const { dtype } = this.#backend
+    checkCellState(action, 'c', state.c, this.#descriptor)
     const shapes = passShapes(this.#descriptor, { time: 1, batch: numbers?.length ?? this.batch })
     const h = checkTensor(action, 'h', state.h, { dtype, shape: shapes.h })
     const c = shapes.c && checkTensor(action, 'c', state.c as Tensor, { dtype, shape: shapes.c })

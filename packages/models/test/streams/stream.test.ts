@@ -192,6 +192,16 @@ describe.each([
     expect(() => lstm.stream(other)).toThrow(coded('ERR_OTHER_LAYOUT'))
   })
 
+  it('refuses the state of an LSTM in another cell of its sizes, as a pool does', async () => {
+    const backend = open()
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const state = await lstm.stream(lstm.createParams()).state()
+    const gru = new CudnnGRU(backend, SIZES)
+    const params = gru.createParams()
+    expect(() => gru.stream(params).restore(state)).toThrow(coded('ERR_NO_CELL_STATE'))
+    expect(() => gru.streamPool(params).open(state)).toThrow(coded('ERR_NO_CELL_STATE'))
+  })
+
   it('refuses bidirectional models, wrong batches and unknown options', () => {
     const backend = open()
     const both = new CudnnGRU(backend, { ...SIZES, direction: 'bidirectional' })

@@ -14,6 +14,7 @@ export { full, tensor, zeros } from './arguments/host_tensors.js'
 export { checkHyperparameter, hyperparameter } from './arguments/hyperparameter.js'
 export { type PassShapes, passShapes } from './arguments/pass_shapes.js'
 export {
+  checkCellState,
   checkBackwardArguments,
   checkForwardArguments,
   checkParams,

@@ -45,6 +45,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "backendOf",
       "backendSummary",
       "checkBackwardArguments",
+      "checkCellState",
       "checkCtcLoss",
       "checkDimensions",
       "checkForwardArguments",

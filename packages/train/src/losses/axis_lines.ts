@@ -1,5 +1,5 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { arrayTypeOf, codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/ops/executor'
 
@@ -60,7 +60,7 @@ export function withoutAxis(shape: readonly number[], axis = -1): number[] {
 
 /** Zeros with the element type of `like`. */
 export function emptyLike(like: FloatArray, length = like.length): FloatArray {
-  return like instanceof Float32Array ? new Float32Array(length) : new Float64Array(length)
+  return arrayTypeOf(like) === 'Float32Array' ? new Float32Array(length) : new Float64Array(length)
 }
 
 /** A host tensor of floating-point numbers. */

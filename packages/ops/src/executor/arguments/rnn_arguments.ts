@@ -139,20 +139,29 @@ function checkState(
   return state === null || state === undefined ? null : checkTensor(action, name, state, { dtype, shape })
 }
 
-/** The shape of a cell state; throws RangeError `ERR_NO_CELL_STATE` if one is given and the cell has none. */
+/** The shape of a cell state; throws as {@link checkCellState}. */
 function cellShape(
   action: string,
   name: string,
   state: TensorLike | null | undefined,
-  { cellMode }: RnnDescriptor,
+  descriptor: RnnDescriptor,
   shape: PassShapes['c'],
 ): readonly number[] {
-  if (shape === undefined && state !== null && state !== undefined) {
-    throw codedRangeError(
-      'ERR_NO_CELL_STATE',
-      `Cannot ${action} as ${name} exists for lstm only: current cellMode is ${cellMode}`,
-      { argument: name },
-    )
-  }
+  checkCellState(action, name, state, descriptor)
   return shape ?? []
+}
+
+/** Throws RangeError `ERR_NO_CELL_STATE` if a cell state is given to a cell that has none. */
+export function checkCellState(
+  action: string,
+  name: string,
+  state: TensorLike | null | undefined,
+  { cellMode }: RnnDescriptor,
+): void {
+  if (cellMode === 'lstm' || state === null || state === undefined) return
+  throw codedRangeError(
+    'ERR_NO_CELL_STATE',
+    `Cannot ${action} as ${name} exists for lstm only: current cellMode is ${cellMode}`,
+    { argument: name },
+  )
 }

@@ -11,6 +11,7 @@ import {
 import { arrayTypeOf, checkIsObject, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
 import { type PassShapes, passShapes } from '../arguments/pass_shapes.js'
+import { checkCellState } from '../arguments/rnn_arguments.js'
 import { checkStreamRows, type RowNumbers, StreamRows } from '../arguments/stream_rows.js'
 import { checkIsTensor, checkShape, checkTensor } from '../arguments/tensor_arguments.js'
 import type { LedgerEntry } from '../memory/ledger.js'
@@ -175,6 +176,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     checkIsObject(action, 'state', state)
     const { dtype } = this.#memory
     const given: { readonly h: Tensor; readonly c: Tensor | undefined } = { h: state.h, c: state.c as Tensor }
+    checkCellState(action, 'c', given.c, this.#descriptor)
     const h = checkTensor(action, 'h', given.h, { dtype })
     const c = this.#stateShapes(1).c && checkTensor(action, 'c', given.c as Tensor, { dtype })
     // After the last getter of the caller's: it may take other rows.
