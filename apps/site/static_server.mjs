@@ -8,6 +8,7 @@ const TYPES = {
   '.css': 'text/css',
   '.json': 'application/json',
   '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
   '.woff2': 'font/woff2',
   '.txt': 'text/plain; charset=utf-8',
 }
@@ -26,5 +27,9 @@ export async function serveFolder(folder) {
         .end(readFileSync(file))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() }
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { url: `http://127.0.0.1:${server.address().port}`, close }
 }

@@ -23,10 +23,10 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import nodeResolve from '@rollup/plugin-node-resolve'
 import * as esbuild from 'esbuild'
-import { chromium } from 'playwright'
 import { rollup } from 'rollup'
 import { build as vite } from 'vite'
 import webpack from 'webpack'
+import { openChromium } from '../testing/browser_page.mjs'
 import { openInFirefox } from '../testing/firefox_process.mjs'
 import { addonOf, packPackages, run } from '../build/packed_packages.mjs'
 import { platformPackages, thisPlatform } from '../build/platforms.mjs'
@@ -435,12 +435,7 @@ async function reportsInFirefox(folders) {
   }
 }
 
-const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-const browser = existsSync(executablePath)
-  ? await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
-  : undefined
-if (browser === undefined)
-  console.log(`Bundles are not run: no Chromium at ${executablePath}. Install it or set CHROMIUM_PATH.`)
+const browser = await openChromium()
 
 const firefoxPath = process.env['FIREFOX_PATH'] ?? '/usr/bin/firefox-esr'
 const hasFirefox = existsSync(firefoxPath)

@@ -2,52 +2,37 @@
 //   node scripts/checks/check_offline.mjs [--screenshots FOLDER]
 // With --screenshots it also writes pictures of each part at 1280 and 360 pixels, light and dark. The modules of native/wasm must
 // be built: npm run build.
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { mkdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { chromium } from 'playwright'
 import { build } from 'vite'
+import { serveFolder } from '../../apps/site/static_server.mjs'
+import { openChromium } from '../testing/browser_page.mjs'
 
 const { values: options } = parseArgs({ options: { screenshots: { type: 'string' } } })
-const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-if (!existsSync(executablePath)) {
-  console.log(`The playground is not run: no Chromium at ${executablePath}. Install it or set CHROMIUM_PATH.`)
-  process.exit(0)
-}
+const browser = await openChromium()
+if (browser === undefined) process.exit(0)
 const root = fileURLToPath(new URL('../../apps/playground', import.meta.url))
 const weights = fileURLToPath(new URL('../../fixtures/interop/pytorch/tagger.safetensors', import.meta.url))
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' }
 const PARTS = ['train', 'weights', 'speech']
 
 const outDir = join(tmpdir(), `cudnn-rnn-playground-${process.pid}`)
 await build({ root, configFile: join(root, 'vite.config.ts'), logLevel: 'error', build: { outDir } })
 
-const server = createServer(({ url }, response) => {
-  const { pathname } = new URL(url, 'http://localhost')
-  const file = join(outDir, pathname === '/' ? 'index.html' : pathname)
-  const isThere = existsSync(file) && statSync(file).isFile()
-  response.writeHead(isThere ? 200 : 404, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' })
-  response.end(isThere ? readFileSync(file) : '')
-})
-await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-const address = `http://127.0.0.1:${server.address().port}/`
-
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+const server = await serveFolder(outDir)
 const context = await browser.newContext()
 const foreign = []
 context.on('request', (request) => {
-  if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(address)) foreign.push(request.url())
+  if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(server.url)) foreign.push(request.url())
 })
 try {
   const page = await context.newPage()
-  await page.goto(address)
+  await page.goto(server.url)
   // Ready is after its installation, which has stored every file.
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
   server.close()
-  server.closeAllConnections()
   await usePage(page)
   await page.reload()
   await usePage(page)

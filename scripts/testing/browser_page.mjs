@@ -27,16 +27,20 @@ export async function bundlePage(program, options = {}) {
   return new Map(outputFiles.map(({ path, contents }) => [path.replace(/^.*[/\\]/, '/'), contents]))
 }
 
+/** Starts Chromium. Prints a line and returns undefined if there is none. */
+export async function openChromium() {
+  if (existsSync(executablePath)) return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  console.log(`No page is run: no Chromium at ${executablePath}. Install it or set CHROMIUM_PATH.`)
+  return undefined
+}
+
 /**
  * Opens pages until `run` has returned. `report(files, headers, timeout)` is the value that a page's script logs as JSON within
  * `timeout` milliseconds, by default a minute. Returns undefined if there is no Chromium.
  */
 export async function withChromium(run) {
-  if (!existsSync(executablePath)) {
-    console.log(`No page is run: no Chromium at ${executablePath}. Install it or set CHROMIUM_PATH.`)
-    return undefined
-  }
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  const browser = await openChromium()
+  if (browser === undefined) return undefined
   try {
     return await run((files, headers, timeout) => reportOf(browser, files, headers, timeout), browser.version())
   } finally {

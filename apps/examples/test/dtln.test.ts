@@ -8,7 +8,8 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { readAudio, writeAudio } from '../src/audio_file.js'
 import { denoiseRecording } from '../src/denoise/denoise_command.js'
 import { createProgram } from '../src/program.js'
-import { describeWithModels, largestDifference, modelPath, referenceArray } from './trained_models.js'
+import { describeWithModels, modelPath } from '../../../scripts/testing/trained_models.mjs'
+import { largestDifference, referenceArray } from './reference_arrays.js'
 
 const WEIGHTS = '2_dtln/model.h5'
 

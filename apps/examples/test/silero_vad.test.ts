@@ -3,7 +3,8 @@ import { openBackend } from '@cudnn-rnn/rnn'
 import { expect, it } from 'vitest'
 import { readAudio } from '../src/audio_file.js'
 import { detectSpeech } from '../src/speech/speech_command.js'
-import { describeWithModels, largestDifference, modelPath } from './trained_models.js'
+import { describeWithModels, modelPath } from '../../../scripts/testing/trained_models.mjs'
+import { largestDifference } from './reference_arrays.js'
 
 const FOLDER = '1_silero_vad_v6.2'
 

@@ -3,7 +3,7 @@ import { openBackend } from '@cudnn-rnn/rnn'
 import { expect, it } from 'vitest'
 import { writeLine } from '../src/text/text_command.js'
 import { BOUNDARY, Textgenrnn } from '../src/text/textgenrnn.js'
-import { describeWithModels, modelPath } from './trained_models.js'
+import { describeWithModels, modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 const FOLDER = '3_textgenrnn_keras_CuDNNLSTM'
 

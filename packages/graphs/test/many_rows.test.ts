@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { type GraphTensor, openGraph } from '../src/index.js'
 import { describeWithGraphs, ort } from './onnxruntime.js'
 import { difference } from './reference_numbers.js'
-import { modelPath } from './shared_models.js'
+import { modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 /** Batches of other sizes sum in another order. */
 const TOLERANCE = 1e-5

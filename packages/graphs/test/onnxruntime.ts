@@ -1,6 +1,6 @@
 import type * as Runtime from 'onnxruntime-node'
 import { describe } from 'vitest'
-import { describeWithModels } from './shared_models.js'
+import { describeWithModels } from '../../../scripts/testing/trained_models.mjs'
 
 /** ONNX Runtime, if its binary is installed and loads. */
 const runtime: typeof Runtime | undefined = await import('onnxruntime-node').catch(() => undefined)

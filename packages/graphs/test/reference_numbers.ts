@@ -1,7 +1,7 @@
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { openWeightFile } from '@cudnn-rnn/interop'
 import { expect } from 'vitest'
-import { modelPath } from './shared_models.js'
+import { modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 export type Numbers = Tensor<FloatArray>
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { type GraphTensor, openGraph } from '../src/index.js'
 import { describeWithGraphs, ort } from './onnxruntime.js'
 import { difference, type Numbers, reference, row } from './reference_numbers.js'
-import { modelBytes, modelPath } from './shared_models.js'
+import { modelBytes, modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 /** Sums of some hundred float32 terms, over tens of steps. */
 const TOLERANCE = 1e-5

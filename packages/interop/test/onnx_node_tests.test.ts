@@ -6,7 +6,7 @@ import { decodeOnnxTensor } from '../src/files/onnx_tensor.js'
 import { importWeights, openWeightFile } from '../src/index.js'
 import { compute, expectClose } from './fixture.js'
 import { runCell } from './run_cell.js'
-import { describeWithModels, modelBytes, modelPath } from './shared_models.js'
+import { describeWithModels, modelBytes, modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 /** ONNX's own node tests (onnx/backend/test/data/node). GRUs without linear_before_reset run on GRUBlockCell. */
 const NODE_TESTS: Readonly<Record<string, 'network' | 'cell'>> = {

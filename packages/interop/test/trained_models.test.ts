@@ -4,7 +4,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { importWeights, openWeightFile, stackNetworks } from '../src/index.js'
 import { compute, expectClose } from './fixture.js'
-import { describeWithModels, modelPath } from './shared_models.js'
+import { describeWithModels, modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 describeWithModels('importWeights of DTLN', () => {
   it('gives the same canonical tensors from model.h5 and model_1.onnx', async () => {

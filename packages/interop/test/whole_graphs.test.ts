@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { importWeights, openWeightFile } from '../src/index.js'
 import { isRecurrent } from '../src/networks/onnx_operators.js'
 import { compute, expectClose, type Numbers } from './fixture.js'
-import { describeWithModels, modelBytes, modelPath } from './shared_models.js'
+import { describeWithModels, modelBytes, modelPath } from '../../../scripts/testing/trained_models.mjs'
 
 /** Differences of float32 sums of some hundred terms. */
 const TOLERANCE = 2e-5

@@ -117,6 +117,34 @@ function apply(layer: tf.layers.Layer, x: tf.Tensor, given: LayerOptions = {}): 
   return [layer.apply(x, given)].flat() as tf.Tensor[]
 }
 
+/** Compares a layer that begins with states that it is given, and returns its last ones. */
+function compareInitialStates(make: (options: LayerOptions) => tf.layers.Layer, x: tf.Tensor, states: tf.Tensor[]) {
+  compare(
+    () => make({ returnState: true }),
+    (layer) =>
+      (input, ...initialState) => {
+        if (!layer.built) layer.apply(x)
+        return [layer.call(input as tf.Tensor, { initialState })].flat()
+      },
+    [x, ...states],
+  )
+}
+
+/** Compares two batches, the second of which begins with the states of the first. */
+function compareKeptStates(
+  make: (options: LayerOptions) => tf.layers.Layer & Pick<tf.RNN, 'resetStates'>,
+  x: tf.Tensor,
+) {
+  compare(
+    () => make({ stateful: true, batchInputShape: [BATCH, TIME, INPUTS] }),
+    (layer) => (input) => {
+      if (layer.built) layer.resetStates()
+      return [...apply(layer, input as tf.Tensor), ...apply(layer, (input as tf.Tensor).mul(0.5), { training: true })]
+    },
+    [x],
+  )
+}
+
 describe.each(Object.entries(LAYERS))('accelerate: %s computes as TensorFlow.js', (name, make) => {
   const x = randomTensor([BATCH, TIME, INPUTS], 50)
 
@@ -149,27 +177,10 @@ describe.each(Object.entries(LAYERS))('accelerate: %s computes as TensorFlow.js'
   test('with initial states', () => {
     const sizes = name === 'stack' ? [UNITS, UNITS, UNITS, 7, 7, 5] : name.startsWith('lstm') ? [UNITS, UNITS] : [UNITS]
     const states = sizes.map((size, index) => randomTensor([BATCH, size], 60 + index))
-    compare(
-      () => make({ returnState: true }),
-      (layer) =>
-        (input, ...initialState) => {
-          if (!layer.built) layer.apply(x)
-          return [layer.call(input as tf.Tensor, { initialState })].flat()
-        },
-      [x, ...states],
-    )
+    compareInitialStates(make, x, states)
   })
 
-  test('with states kept from batch to batch', () => {
-    compare(
-      () => make({ stateful: true, batchInputShape: [BATCH, TIME, INPUTS] }),
-      (layer) => (input) => {
-        if (layer.built) layer.resetStates()
-        return [...apply(layer, input as tf.Tensor), ...apply(layer, (input as tf.Tensor).mul(0.5), { training: true })]
-      },
-      [x],
-    )
-  })
+  test('with states kept from batch to batch', () => compareKeptStates(make, x))
 })
 
 const MERGE_MODES = ['concat', 'sum', 'ave', 'mul'] as const
@@ -211,30 +222,10 @@ describe.each(['lstm', 'gru', 'simpleRNN'] as const)(
 
     test('with initial states of both directions', () => {
       const states = Array.from({ length: name === 'lstm' ? 4 : 2 }, (_, k) => randomTensor([BATCH, UNITS], 60 + k))
-      compare(
-        () => make({ returnState: true }),
-        (layer) =>
-          (input, ...initialState) => {
-            if (!layer.built) layer.apply(x)
-            return [layer.call(input as tf.Tensor, { initialState })].flat()
-          },
-        [x, ...states],
-      )
+      compareInitialStates(make, x, states)
     })
 
-    test('with states kept from batch to batch', () => {
-      compare(
-        () => make({ stateful: true, batchInputShape: [BATCH, TIME, INPUTS] }),
-        (layer) => (input) => {
-          if (layer.built) layer.resetStates()
-          return [
-            ...apply(layer, input as tf.Tensor),
-            ...apply(layer, (input as tf.Tensor).mul(0.5), { training: true }),
-          ]
-        },
-        [x],
-      )
-    })
+    test('with states kept from batch to batch', () => compareKeptStates(make, x))
   },
 )
 

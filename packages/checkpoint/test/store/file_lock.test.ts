@@ -44,7 +44,8 @@ describe('FileLock', () => {
       await age(3600)
       vi.advanceTimersByTime(10_000)
       vi.useRealTimers()
-      await vi.waitFor(async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(before - 60_000))
+      const isTouched = async () => expect((await stat(path)).mtimeMs).toBeGreaterThan(before - 60_000)
+      await vi.waitFor(isTouched, { timeout: 100_000 })
       await lock.check()
     } finally {
       vi.useRealTimers()

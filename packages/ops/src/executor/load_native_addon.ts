@@ -28,6 +28,9 @@ export type LoadedAddon<Addon> =
   | { readonly addon: Addon; readonly file: string }
   | { readonly addon: undefined; readonly attempts: readonly string[] }
 
+/** The addons that were found. Without them each new executor would look again for the files that precede the addon's. */
+const found = new Map<string, unknown>()
+
 /**
  * Loads a native addon from the file that the environment variable `CUDNN_RNN_<NAME>_ADDON` names. Without the variable, loads it
  * from the platform package `@cudnn-rnn/native-<name>-<platform>`, from the file `cudnn_rnn_<name>.node` beside a bundle, or from
@@ -48,12 +51,16 @@ export function loadNativeAddon<Addon>(
   const places = named
     ? [named]
     : [`@cudnn-rnn/native-${name}-${platform}`, `./${file}`, `../../../native/${name}/prebuilds/${platform}/${file}`]
+  const key = [name, named, packageUrl].join('\n')
+  if (requireFrom === undefined && found.has(key)) return found.get(key) as LoadedAddon<Addon>
   const failures: string[] = []
   for (const base of basesOf(packageUrl, process)) {
     for (const place of places) {
       try {
         const require = (requireFrom ?? process.getBuiltinModule('module').createRequire)(base)
-        return { addon: require(place) as Addon, file: require.resolve(place) }
+        const loaded = { addon: require(place) as Addon, file: require.resolve(place) }
+        if (requireFrom === undefined) found.set(key, loaded)
+        return loaded
       } catch (error) {
         if (named || !isMissing(error)) failures.push(`${place}: ${firstLine(error)}`)
       }

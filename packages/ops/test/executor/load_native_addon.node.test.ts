@@ -6,7 +6,13 @@ interface Report {
   getReport(): object
   excludeNetwork: boolean
 }
-const { process } = globalThis as unknown as { process: { argv: string[]; platform: string; report: Report } }
+interface NodeProcess {
+  argv: string[]
+  platform: string
+  report: Report
+  getBuiltinModule(name: string): unknown
+}
+const { process } = globalThis as unknown as { process: NodeProcess }
 const PROGRAM = process.argv[1]
 const PACKAGE = 'file:///app/node_modules/@cudnn-rnn/cudnn/dist/index.js'
 
@@ -91,6 +97,21 @@ it('states why one that exists cannot be loaded, once', () => {
   const { attempts } = loadNativeAddon('cpu', PACKAGE, {}, require) as { attempts: readonly string[] }
   expect(attempts).toContain('./cudnn_rnn_cpu.node: wrong ELF class')
   expect(new Set(attempts).size).toBe(attempts.length)
+})
+
+it('looks once for an addon that it finds, and again for another one', () => {
+  const createRequire = vi.fn(requireOf(LOCAL_BUILD))
+  vi.spyOn(process, 'getBuiltinModule').mockImplementation(() => ({ createRequire }))
+  const load = (file?: string) => loadNativeAddon('cudnn', PACKAGE, { CUDNN_RNN_CUDNN_ADDON: file })
+  const first = load()
+  expect(createRequire).toHaveBeenCalledTimes(3)
+  expect(load()).toBe(first)
+  expect(createRequire).toHaveBeenCalledTimes(3)
+  const lacking = load('/nowhere.node')
+  expect(lacking).toHaveProperty('attempts')
+  expect(load('/nowhere.node')).toEqual(lacking)
+  expect(createRequire.mock.calls.length).toBeGreaterThan(4)
+  vi.restoreAllMocks()
 })
 
 it('never throws, also without an address that modules can be looked up from', () => {

@@ -109,7 +109,7 @@ it.each<[string, (data: Dataset<number>) => Dataset<unknown>]>([
   })
   const elements = stages(data).iterate()
   await expect(collect(elements)).rejects.toThrow('bad element')
-  await expect.poll(() => isOpen).toBe(false)
+  await expect.poll(() => isOpen, { timeout: 100_000 }).toBe(false)
   expect(await elements.next()).toEqual({ done: true, value: undefined })
 })
 
