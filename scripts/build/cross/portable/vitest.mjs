@@ -28,6 +28,8 @@ export {
   test,
 } from '@vitest/runner'
 
+// Whole values in messages, as vitest prints them.
+chai.config.truncateThreshold = 0
 for (const plugin of [JestExtend, JestChaiExpect, JestAsymmetricMatchers]) chai.use(plugin)
 
 const missing = (name) => () => {
