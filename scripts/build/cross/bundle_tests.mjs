@@ -54,7 +54,7 @@ export async function bundleTests(out, files) {
       banner: { js: PLACES },
       loader: { '.node': 'empty' },
     },
-    external: ['onnxruntime-node', 'playwright-core', 'esbuild', 'typescript', 'vite', 'rollup', 'webpack'],
+    external: 'onnxruntime-node @napi-rs/canvas playwright-core esbuild typescript vite rollup webpack'.split(' '),
   }
   await build({ ...options, entryPoints: { run: join(portable, 'run.mjs') }, outdir: out })
   writeFileSync(join(out, 'package.json'), '{ "type": "module" }\n')

@@ -83,6 +83,8 @@ const runner = {
   },
 }
 process.on('unhandledRejection', (error) => fail('unhandled rejection', [error]))
+// Neither the connections of a test nor the timeouts of tests keep the program alive.
+const alive = setInterval(() => {}, 2 ** 30)
 
 for (const name of Object.keys(files).filter((name) => name.includes(values.only))) {
   const before = { ...counts }
@@ -97,5 +99,6 @@ for (const name of Object.keys(files).filter((name) => name.includes(values.only
 }
 say(countText())
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
+clearInterval(alive)
 // Threads of a failed test would keep the program alive.
 setTimeout(() => process.exit(), 2000).unref()

@@ -28,6 +28,8 @@ export {
   test,
 } from '@vitest/runner'
 
+// Whole values in messages, as vitest prints them.
+chai.config.truncateThreshold = 0
 for (const plugin of [JestExtend, JestChaiExpect, JestAsymmetricMatchers]) chai.use(plugin)
 
 const missing = (name) => () => {
@@ -50,6 +52,10 @@ Object.assign(expect, chai.expect, globalThis[ASYMMETRIC_MATCHERS_OBJECT], {
   setState: (state) => setState(state, expect),
   extend: (matchers) => chai.expect.extend(expect, matchers),
   soft: expect,
+  poll: (read, options) =>
+    new Proxy(expect, {
+      get: (_, matcher) => (value) => mocks.waitFor(async () => expect(await read())[matcher](value), options),
+    }),
   unreachable(message = 'unreachable') {
     throw new Error(message)
   },
