@@ -17,6 +17,8 @@ export const CELL_ACTIVATIONS = Object.freeze({
   hard_sigmoid: [0.2, 0.5],
   /** x·min(max(x + 3, 0), 6)/6 */
   hard_silu: [],
+  /** x where |x| > 0.5, 0 elsewhere */
+  hard_shrink: [],
   hard_tanh: [],
   leaky_relu: [0.01],
   log_sigmoid: [],
@@ -28,8 +30,14 @@ export const CELL_ACTIVATIONS = Object.freeze({
   selu: [],
   /** x·σ(x), also called swish */
   silu: [],
+  /** x less 0.5, or plus 0.5 below 0; 0 within these */
+  soft_shrink: [],
   softplus: [],
   softsign: [],
+  /** 0 below -1, (x + 1)²/4 up to 1, then x */
+  sparse_plus: [],
+  /** (x + √(x² + 4))/2 */
+  squareplus: [],
   /** x - tanh(x) */
   tanh_shrink: [],
   /** x above α, 0 elsewhere */

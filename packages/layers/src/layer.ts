@@ -58,13 +58,18 @@ export interface LayerDefinition {
   build(input: Signal, build: LayerBuild, others?: readonly Signal[]): Layer
 }
 
+/** @param others lengths of the values beside the input, which are null if all rows have all steps */
+type OutputLengths = (lengths: Int32Array, others?: readonly (Int32Array | null)[]) => Int32Array
+
 /** Sizes of a layer. */
 export interface LayerSizes {
   readonly output: Signal
   /** Shapes of its variables by their names. */
   readonly variables?: Readonly<Record<string, readonly [shape: readonly number[], ...initial: unknown[]]>> | undefined
   /** The lengths of the output's rows, given the lengths of the input's. Default: the same. */
-  readonly outputLengths?: ((lengths: Int32Array) => Int32Array) | undefined
+  readonly outputLengths?: OutputLengths | undefined
+  /** Each step of a sequence is computed without the others: then the layer streams. */
+  readonly isStepwise?: boolean | undefined
 }
 
 type RowLengths = readonly number[] | Int32Array | null
@@ -201,7 +206,7 @@ export abstract class Layer {
   }
 
   /** The lengths of the output's rows, given the input rows': fewer if the layer takes several steps together. */
-  outputLengths(lengths: Int32Array): Int32Array {
+  outputLengths(lengths: Int32Array, _others: readonly (Int32Array | null)[] = []): Int32Array {
     return lengths
   }
 

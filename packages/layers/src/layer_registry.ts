@@ -52,7 +52,10 @@ function layerFromConfig(
         named,
       )
     }
-    if (kind === 'timeDistributed') return timeDistributed(layerFromConfig(options['layer'], given, depth + 1), named)
+    if (kind === 'timeDistributed') {
+      const { layer: inner, ...own } = options
+      return timeDistributed(layerFromConfig(inner, given, depth + 1), { ...own, ...named })
+    }
     const row = typeof kind === 'string' ? LAYER_TABLE.get(kind) : undefined
     if (row !== undefined) return row.make({ ...options, ...named } as never) // each checks them
   } catch (cause) {

@@ -1,16 +1,16 @@
 import type { ActivationName } from '@cudnn-rnn/ops/executor'
 import { ATTENTION, ATTENTION_OPTIONS, causal, IS_CAUSAL, projection } from './keras/keras_attention.js'
-import { CONV2D, CONVOLUTIONS, MAX_POOLING2D } from './keras/keras_convolutions.js'
+import { CONVOLUTIONS, CONVOLUTIONS_2D, pooledWhole, pooling2D, spreadPictures } from './keras/keras_convolutions.js'
 import {
   type KerasLayer,
-  lastOfSequence,
   layerOfClass,
   overPictures,
   readVariables,
   reshaped,
   scaled,
+  stepOfSequence,
 } from './keras/keras_layers.js'
-import { EXPAND_DIMS, GET_ITEM, overTime, STEPWISE_OPERATIONS, SUM } from './keras/keras_operations.js'
+import { EXPAND_DIMS, GET_ITEM, overTime, STEPWISE_OPERATIONS } from './keras/keras_operations.js'
 import {
   ACTIVATION,
   axis,
@@ -18,6 +18,7 @@ import {
   columnsOf,
   count,
   ends,
+  filled,
   ignoring,
   KERNEL_AND_BIAS,
   type KerasClass,
@@ -35,13 +36,16 @@ import { AXES, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_sh
 import { activation } from './kinds/activation.js'
 import { attention } from './kinds/attention.js'
 import { attentionPooling } from './kinds/attention_pooling.js'
+import { diagonal } from './kinds/column_factors.js'
 import { columnScale, columnSlope } from './kinds/column_layers.js'
 import { conv1d, conv2d } from './kinds/convolution.js'
 import { dense } from './kinds/dense.js'
 import { dotProduct } from './kinds/dot_product.js'
 import { dropout } from './kinds/dropout.js'
 import { embedding } from './kinds/embedding.js'
+import { groupNorm } from './kinds/group_norm.js'
 import { holdPadding } from './kinds/hold_padding.js'
+import { joinSteps } from './kinds/join_steps.js'
 import { layerNorm } from './kinds/layer_norm.js'
 import { masking } from './kinds/masking.js'
 import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
@@ -52,8 +56,11 @@ import { repeatVector } from './kinds/repeat_vector.js'
 import { reverse } from './kinds/reverse.js'
 import { lastStep, maxOverTime, meanOverTime, takesLastOfBackward } from './kinds/sequence_pooling.js'
 import { stepFunction } from './kinds/step_function.js'
-import { averagePool1d, spreadSteps } from './kinds/step_windows.js'
-import type { Layer, LayerDefinition } from './layer.js'
+import { stepOf } from './kinds/step_of.js'
+import { sumOverTime } from './kinds/sum_over_time.js'
+import { timeDistributed } from './kinds/time_distributed.js'
+import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from './kinds/step_windows.js'
+import type { Layer, LayerConfig, LayerDefinition } from './layer.js'
 import { type OnnxNodesOf, onnxConvolution, onnxPooling, onnxSpreadSteps } from './onnx/onnx_layers.js'
 import { featuresOf } from './signal.js'
 
@@ -88,7 +95,12 @@ const nothing = (...options: readonly string[]): KerasClass => ({
 /** Classes without effect in inference. */
 const NOTHING = {
   Identity: nothing(),
-  SpatialDropout1D: nothing('rate', 'p', 'noise_shape', 'dim_ordering'),
+  ...Object.fromEntries(
+    ['1D', '2D'].map((rank) => [
+      `SpatialDropout${rank}`,
+      nothing('rate', 'p', 'noise_shape', 'dim_ordering', 'data_format'),
+    ]),
+  ),
   GaussianDropout: nothing('rate', 'p'),
   GaussianNoise: nothing('stddev', 'sigma'),
   AlphaDropout: nothing('rate', 'p', 'noise_shape'),
@@ -110,6 +122,36 @@ const MASK_ZERO: KerasOption = {
   write: ({ maskZero }) => maskZero !== undefined,
 }
 
+/** A product over the last axis alone. */
+const EINSUM_DENSE: KerasClass = {
+  isRead: true,
+  options: {
+    ...ignoring('equation', 'output_shape', 'bias_axes'),
+    activation: ACTIVATION,
+  },
+  plan: ({ options, input, behind, name }, { activation: fused }) => {
+    const [equation, size, biasAxes] = ['equation', 'output_shape', 'bias_axes'].map((each) => options.value(each))
+    const [, leading = '', summed, , made] = /^(\.\.\.|[a-z]+)([a-z]),(\2)([a-z])->\1\4$/.exec(String(equation)) ?? []
+    const isWhole = leading === '...' || leading.length === (input.isSequence ? 2 : 1)
+    const units = [size].flat().at(-1)
+    if (
+      !isWhole ||
+      leading.includes(made) ||
+      summed === made ||
+      !(Number.isSafeInteger(units) && (units as number) > 0)
+    )
+      throw options.wrong('equation', 'that of a product over the last axis, abc,cd->abd')
+    if (biasAxes != null && biasAxes !== made) throw options.wrong('bias_axes', `null or ${made}`)
+    const features = columnsOf(options, input)
+    const [kernel, bias] = [[features, units as number], [units as number]]
+    return {
+      layers: [dense({ units: units as number, activation: fused as 'linear', ...name }), ...behind],
+      stored: [['kernel', kernel], ...(biasAxes == null ? [] : ([['bias', bias]] as const))],
+      values: ([first, second = { data: filled(bias, 0), shape: bias }]) => [first, second],
+    }
+  },
+}
+
 const MAXIMUM = unlessNull('maximum', (options, option) => {
   const maximum = options.value(option)
   if (typeof maximum === 'number' && maximum > 0) return maximum
@@ -117,8 +159,34 @@ const MAXIMUM = unlessNull('maximum', (options, option) => {
 })
 
 const steps = (className: string, option: string, value: unknown): KerasLayer[] => {
-  const sizes = [value].flat()
+  const sizes = [value].flat(2)
   return sizes.every((size) => size === undefined || size === 0) ? [] : [{ className, config: { [option]: value } }]
+}
+
+/** The layers of a spread of steps, or of rows of pictures: a kernel of one tap has zeros behind each. */
+function spread(config: LayerConfig, channels: number, rank: '1D' | '2D' = '1D'): KerasLayer[] {
+  const { croppedBefore = 0, croppedAfter = 0, repeats = 1, zerosBefore = 0, zerosAfter = 0, isSpaced } = config
+  const isPicture = rank === '2D'
+  const ends = (before: unknown, after: unknown) =>
+    isPicture
+      ? [
+          [0, 0],
+          [before, after],
+        ]
+      : [before, after]
+  const size = isPicture ? [1, repeats] : repeats
+  const kernel = diagonal([new Float64Array(channels).fill(1)])
+  const spaced: KerasLayer = {
+    className: `Conv${rank}Transpose`,
+    config: { filters: channels, kernel_size: isPicture ? [1, 1] : 1, strides: size, use_bias: false },
+    variables: { 'vars/0': { ...kernel, shape: [...(isPicture ? [1, 1] : [1]), ...kernel.shape] } },
+  }
+  const repeated = isSpaced === true ? [spaced] : steps(`UpSampling${rank}`, 'size', size)
+  return [
+    ...steps(`Cropping${rank}`, 'cropping', ends(croppedBefore, croppedAfter)),
+    ...(repeats === 1 ? [] : repeated),
+    ...steps(`ZeroPadding${rank}`, 'padding', ends(zerosBefore, zerosAfter)),
+  ]
 }
 
 /**
@@ -163,9 +231,11 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       keras: {
         Dense: {
           mask: 'passes',
+          pictures: 'rows',
           options: { units: count('units'), activation: ACTIVATION, ...ignoring('input_dim') },
           weights: KERNEL_AND_BIAS,
         },
+        EinsumDense: EINSUM_DENSE,
       },
     },
     dropout: {
@@ -178,19 +248,52 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       keras: {
         LayerNormalization: {
           mask: 'passes',
+          pictures: 'rows',
           options: { axis: NORMALIZED_AXIS, rms_scaling: only(false), epsilon: number('epsilon', 1e-3) },
           weights: SCALE_AND_CENTER,
         },
       },
     },
+    groupNorm: {
+      make: groupNorm,
+      keras: {
+        GroupNormalization: {
+          mask: 'normalizes',
+          pictures: true,
+          options: {
+            groups: stated('groups', (options, option) => options.value(option)),
+            axis: NORMALIZED_AXIS,
+            epsilon: number('epsilon', 1e-3),
+          },
+          weights: SCALE_AND_CENTER,
+          plan: ({ options, input, name }, { groups = 32, epsilon }) => {
+            const channels = columnsOf(options, { ...input, height: undefined }) / (input.height ?? 1)
+            const count = groups === -1 ? channels : (groups as number)
+            if (!Number.isSafeInteger(count) || count < 1 || channels % count !== 0)
+              throw options.wrong('groups', `-1 or a divisor of its ${channels} channels`)
+            return { layers: [groupNorm({ groups: count, channels, epsilon: epsilon as number, ...name })] }
+          },
+        },
+      },
+      toKeras: ofChannels,
+    },
     lastStep: {
       make: lastStep,
       keras: { GetItem: GET_ITEM },
-      toKeras: (layer) => (takesLastOfBackward(layer) ? undefined : [lastOfSequence()]),
+      toKeras: (layer) => (takesLastOfBackward(layer) ? undefined : [stepOfSequence(-1)]),
     },
     meanOverTime: {
       make: meanOverTime,
-      keras: { GlobalAveragePooling1D: pooled(meanOverTime, 'uses'), Mean: overTime(meanOverTime), Sum: SUM },
+      keras: { GlobalAveragePooling1D: pooled(meanOverTime, 'uses'), Mean: overTime(meanOverTime) },
+    },
+    sumOverTime: {
+      make: sumOverTime,
+      keras: { Sum: overTime(sumOverTime) },
+      toKeras: () => [{ className: 'Sum', config: { axis: 1, keepdims: false }, operands: [] }],
+    },
+    stepOf: {
+      make: stepOf,
+      toKeras: ({ definition: { config } }) => [stepOfSequence(Number(config['step']))],
     },
     maxOverTime: {
       make: maxOverTime,
@@ -214,16 +317,25 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     },
     conv2d: {
       make: conv2d,
-      keras: { Conv2D: CONV2D },
+      keras: CONVOLUTIONS_2D,
       toKeras: ofPictures,
       onnx: onnxConvolution,
     },
     maxPool1d: { make: maxPool1d, keras: { MaxPooling1D: { options: POOLING_1D } }, onnx: onnxPooling('MaxPool') },
     maxPool2d: {
       make: maxPool2d,
-      keras: { MaxPooling2D: MAX_POOLING2D },
+      keras: { MaxPooling2D: pooling2D(maxPool2d), GlobalMaxPooling2D: pooledWhole(maxPool2d, maxOverTime) },
       toKeras: ofPictures,
       onnx: onnxPooling('MaxPool'),
+    },
+    averagePool2d: {
+      make: averagePool2d,
+      keras: {
+        AveragePooling2D: pooling2D(averagePool2d),
+        GlobalAveragePooling2D: pooledWhole(averagePool2d, meanOverTime),
+      },
+      toKeras: ofPictures,
+      onnx: onnxPooling('AveragePool'),
     },
     averagePool1d: {
       make: averagePool1d,
@@ -237,15 +349,22 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         Cropping1D: { options: { cropping: ends('croppedBefore', 'croppedAfter') } },
         UpSampling1D: { options: { size: axis('repeats') } },
       },
-      toKeras: ({ definition: { config } }) => {
-        const { croppedBefore = 0, croppedAfter = 0, repeats = 1, zerosBefore = 0, zerosAfter = 0 } = config
-        return [
-          ...steps('Cropping1D', 'cropping', [croppedBefore, croppedAfter]),
-          ...(repeats === 1 ? [] : steps('UpSampling1D', 'size', repeats)),
-          ...steps('ZeroPadding1D', 'padding', [zerosBefore, zerosAfter]),
-        ]
-      },
+      toKeras: ({ definition: { config }, input }) => spread(config, featuresOf(input)),
       onnx: onnxSpreadSteps,
+    },
+    spreadRows: {
+      make: spreadRows,
+      keras: {
+        UpSampling2D: spreadPictures('size', ['repeats'], 1),
+        ZeroPadding2D: spreadPictures('padding', ['zerosBefore', 'zerosAfter']),
+        Cropping2D: spreadPictures('cropping', ['croppedBefore', 'croppedAfter']),
+      },
+      toKeras: ({ definition: { config }, input, output }) => {
+        const height = Number(config['height'])
+        const channels = featuresOf(input) / height
+        const layers = spread(config, channels, '2D')
+        return [reshaped([-1, height, channels]), ...layers, reshaped([-1, featuresOf(output)])]
+      },
     },
     rearrange: {
       make: rearrange,
@@ -312,8 +431,14 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
             offset: { ...number('offset', 0), write: ({ offset }) => offset ?? 0 },
           },
         },
-        UnitNormalization: { mask: 'passes', implies: { function: 'unit' }, options: { axis: NORMALIZED_AXIS } },
+        UnitNormalization: {
+          mask: 'passes',
+          pictures: 'rows',
+          implies: { function: 'unit' },
+          options: { axis: NORMALIZED_AXIS },
+        },
         RMSNormalization: {
+          pictures: 'rows',
           isRead: true,
           options: { axis: NORMALIZED_AXIS, epsilon: number('epsilon', 1e-6) },
           weights: [{ name: 'scale' }, {}],
@@ -333,8 +458,10 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           options: { activation: { ...ACTIVATION, write: (config) => config['function'] ?? config['activation'] } },
           plan: ({ options, input, name, behind }, own) => {
             const { activation: fused } = own as { readonly activation: ActivationName | 'linear' }
-            if (fused === 'softmax') columnsOf(options, input)
-            return { layers: fused === 'linear' ? behind : [activation(fused, name)] }
+            const layers = fused === 'linear' ? behind : [activation(fused, name)]
+            const { height = 1 } = input
+            const isOfRows = height > 1 && String(options.value('activation')).endsWith('softmax')
+            return { layers: isOfRows ? layers.map((each) => timeDistributed(each, { height })) : layers }
           },
         },
         ...STEPWISE_OPERATIONS,
@@ -372,11 +499,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           plan: standardized,
         },
       },
-      toKeras: async (layer) => {
-        const own = scaled(await readVariables(layer))
-        const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
-        return height === 1 ? [own] : overPictures(layer, height, own)
-      },
+      toKeras: (layer) => ofChannels(layer, async () => scaled(await readVariables(layer))),
     },
     columnSlope: {
       make: columnSlope,
@@ -384,15 +507,24 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         PReLU: {
           mask: 'passes',
           options: { shared_axes: SHARED_AXES },
-          weights: [{ name: 'alpha', shape: (own, _, { isSequence }) => (isSequence ? [1, ...own] : own) }],
+          weights: [
+            {
+              name: 'alpha',
+              shape: (own, { steps }, { isSequence }) => (isSequence && steps === undefined ? [1, ...own] : own),
+            },
+          ],
         },
+      },
+      toKeras: async ({ definition: { config }, input }, own) => {
+        const steps = config['steps'] as number | undefined
+        return [...(steps === undefined ? [] : [reshaped([steps, featuresOf(input)])]), await own()]
       },
     },
     multiHeadAttention: {
       make: multiHeadAttention,
       keras: {
         MultiHeadAttention: {
-          mask: 'normalizes',
+          mask: 'attends',
           options: {
             num_heads: count('heads'),
             key_dim: count('keySize'),
@@ -429,6 +561,25 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       },
       toKeras: async (layer, own) => [{ ...(await own()), takes: 2, call: causal(layer) }],
     },
+    joinSteps: {
+      make: joinSteps,
+      keras: {
+        Concatenate: {
+          mask: 'normalizes',
+          options: { axis: only(1, -2) },
+          plan: ({ options, input, others, name }) => {
+            const all = [input, ...others]
+            const columns = all.map((each) => columnsOf(options, each))
+            if (all.some(({ isSequence }, k) => !isSequence || columns[k] !== columns[0]))
+              throw options.refused('all of its inputs must be sequences of as many columns')
+            const times = all.map(({ time }) => time ?? Number.NaN)
+            const time = times.reduce((sum, each) => sum + each, 0)
+            return { layers: [joinSteps(name)], time: Number.isNaN(time) ? undefined : time }
+          },
+        },
+      },
+      toKeras: ({ others }) => [{ className: 'Concatenate', config: { axis: 1 }, takes: 1 + others.length }],
+    },
     dotProduct: {
       make: dotProduct,
       keras: {
@@ -462,6 +613,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       keras: {
         Softmax: {
           mask: 'normalizes',
+          pictures: 'rows',
           options: { axis: { read: () => ({}), write: () => 1 } },
           plan: (at) => {
             const { options, input, name } = at
@@ -494,6 +646,12 @@ export const KERAS_CLASSES: ReadonlyMap<string, KerasClass & Partial<Pick<TableR
 
 async function ofPictures(layer: Layer, own: () => Promise<KerasLayer>): Promise<KerasLayer[]> {
   return overPictures(layer, Number(layer.definition.config['height']), await own())
+}
+
+/** A layer of channels, of each row of a picture. */
+async function ofChannels(layer: Layer, own: () => Promise<KerasLayer>): Promise<KerasLayer[]> {
+  const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
+  return height === 1 ? [await own()] : overPictures(layer, height, await own())
 }
 
 /** The layers of Keras that compute one here, one behind the other. Throws RangeError `ERR_NO_EXPORT`. */

@@ -29,8 +29,6 @@ type VariablesOf<Table> = string extends keyof Table
 export interface LayerPlan<Table extends VariableTable = VariableTable, Input extends LayerInput = Value>
   extends LayerSizes {
   readonly variables?: Table | undefined
-  /** Each step of a sequence is computed without the others: then the layer streams. */
-  readonly isStepwise?: boolean | undefined
   /**
    * Computes the output on a tape, which is a scope; its gradients follow.
    *
@@ -104,8 +102,8 @@ class PlannedLayer extends Layer {
     return super.isStepwise || this.#plan.isStepwise === true
   }
 
-  override outputLengths(lengths: Int32Array): Int32Array {
-    return this.#plan.outputLengths?.(lengths) ?? lengths
+  override outputLengths(lengths: Int32Array, others: readonly (Int32Array | null)[] = []): Int32Array {
+    return this.#plan.outputLengths?.(lengths, others) ?? lengths
   }
 
   override openStream(batch: number): LayerStream {

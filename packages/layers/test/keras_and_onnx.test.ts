@@ -11,6 +11,7 @@ import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { groupNorm } from '../src/kinds/group_norm.js'
 import {
   activation,
   add,
@@ -39,12 +40,15 @@ import {
   reverse,
   rnn,
   sequential,
+  timeDistributed,
 } from '../src/index.js'
 import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { repeatVector } from '../src/kinds/repeat_vector.js'
 import { stepFunction } from '../src/kinds/step_function.js'
-import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
+import { stepOf } from '../src/kinds/step_of.js'
+import { sumOverTime } from '../src/kinds/sum_over_time.js'
+import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
 import { EXPORTED } from './exported_models.js'
 import { waves } from './small_data.js'
 
@@ -63,6 +67,14 @@ const FUNCTIONS = [
   'exponential',
   'unit',
   'rms',
+  'hard_tanh',
+  'log_sigmoid',
+  'log_softmax',
+  'squareplus',
+  'sparse_plus',
+  'tanh_shrink',
+  'soft_shrink',
+  'hard_shrink',
 ] as const
 
 const DOUBLE = { dtype: 'float64' } as const
@@ -75,6 +87,18 @@ const gated = layer('gated', { units: integer({ minimum: 1 }) }, ({ units }, { i
     return t.multiply(t.activate(t.matmul(x, gate), 'sigmoid'), t.add(left, t.square(right)))
   },
 }))
+
+const PICTURES = () => [
+  dense({ units: 8 }),
+  spreadRows({ height: 4, croppedBefore: 1, repeats: 2, zerosBefore: 1 }),
+  averagePool2d({ height: 7, poolSize: [2, 3], strides: [1, 2], padding: 'same' }),
+  spreadRows({ height: 4, repeats: 2, isSpaced: true, croppedAfter: 1 }),
+  conv2d({ height: 6, filters: 3, kernelSize: [2, 2], activation: 'softmax' }),
+  groupNorm({ groups: 3, channels: 3, epsilon: 0.01 }),
+  timeDistributed(dense({ units: 2, activation: 'softmax' }), { height: 5 }),
+  timeDistributed(stepFunction({ function: 'log_softmax' }), { height: 5 }),
+  spreadSteps({ repeats: 3, isSpaced: true, croppedBefore: 1, zerosAfter: 1 }),
+]
 
 const FOLDER = join(import.meta.dirname, '../../../fixtures/layers')
 const [BATCH, TIME, FEATURES] = [2, 5, 3]
@@ -157,6 +181,9 @@ describe('Keras', () => {
       columnScale({ channels: 3 }),
       maxPool2d({ height: 4, poolSize: [2, 3], strides: [1, 2], padding: 'same' }),
     ],
+    'forms of pictures': PICTURES(),
+    'a sum over time and a step': [concat([sumOverTime({}), stepOf({ step: 2 })])],
+    'slopes of each step': [columnSlope({ steps: 5 }), cudnnGRU({ numUnits: 2 })],
     attention: [
       multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2 }),
       multiHeadAttention({ heads: 1, keySize: 2, units: 3, isCausal: true }),
@@ -318,6 +345,10 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
         ],
         { inputSize: 3 },
       ),
+    'forms of pictures': (backend: Backend) => sequential(backend, PICTURES(), { inputSize: 3, seed: 4 }),
+    'a sum over time and a step': (backend: Backend) =>
+      sequential(backend, [concat([sumOverTime({}), stepOf({ step: 2 })])], { inputSize: 3 }),
+    'slopes of each step': (backend: Backend) => sequential(backend, [columnSlope({ steps: 5 })], { inputSize: 3 }),
     cells: (backend: Backend) =>
       sequential(
         backend,

@@ -14,6 +14,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { groupNorm } from '../src/kinds/group_norm.js'
 import {
   activation,
   add,
@@ -46,7 +47,9 @@ import {
 import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { stepFunction } from '../src/kinds/step_function.js'
-import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
+import { stepOf } from '../src/kinds/step_of.js'
+import { sumOverTime } from '../src/kinds/sum_over_time.js'
+import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
 import { waves } from './small_data.js'
 
 const [TIME, BATCH, FEATURES] = [4, 3, 5]
@@ -79,6 +82,8 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   reverse: [reverse()],
   lastStep: [lastStep()],
   meanOverTime: [meanOverTime()],
+  sumOverTime: [sumOverTime({})],
+  stepOf: [stepOf({ step: 1 })],
   maxOverTime: [maxOverTime()],
   attentionPooling: [attentionPooling({ units: 4 })],
   'attentionPooling with linear scores': [attentionPooling({ isLinear: true })],
@@ -101,7 +106,22 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   ],
   ...Object.fromEntries(
     (
-      ['relu', 'elu', 'selu', 'silu', 'gelu', 'mish', 'softsign', 'exponential', 'hard_sigmoid', 'hard_silu'] as const
+      [
+        ...([
+          'relu',
+          'elu',
+          'selu',
+          'silu',
+          'gelu',
+          'mish',
+          'softsign',
+          'exponential',
+          'hard_sigmoid',
+          'hard_silu',
+        ] as const),
+        ...(['hard_tanh', 'log_sigmoid', 'log_softmax', 'squareplus', 'sparse_plus'] as const),
+        ...(['tanh_shrink', 'soft_shrink', 'hard_shrink'] as const),
+      ] as const
     ).map((name) => [`stepFunction ${name}`, [dense({ units: 3 }), stepFunction({ function: name, slope: 0.3 })]]),
   ),
   'stepFunction line': [stepFunction({ function: 'line', slope: 2, offset: 0.5 })],
@@ -115,6 +135,20 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   ),
   averagePool1d: [averagePool1d({ poolSize: 2, strides: 1, padding: 'valid' })],
   'averagePool1d, same': [averagePool1d({ poolSize: 3, strides: 2, padding: 'same' })],
+  averagePool2d: [
+    dense({ units: 8 }),
+    averagePool2d({ height: 4, poolSize: [2, 3], strides: [1, 2], padding: 'same' }),
+  ],
+  'spreadSteps with zeros between': [spreadSteps({ repeats: 3, isSpaced: true, zerosBefore: 1 })],
+  spreadRows: [dense({ units: 6 }), spreadRows({ height: 3, repeats: 2, croppedBefore: 1, zerosAfter: 2 })],
+  'spreadRows with zeros between': [spreadRows({ height: 5, repeats: 2, isSpaced: true, croppedAfter: 1 })],
+  groupNorm: [dense({ units: 6 }), groupNorm({ groups: 3, channels: 6, epsilon: 0.1 })],
+  'groupNorm of pictures': [dense({ units: 8 }), groupNorm({ groups: 2, channels: 4, epsilon: 0.1 }), lastStep()],
+  'columnSlope of each step': [columnSlope({ steps: TIME })],
+  'timeDistributed over rows': [
+    dense({ units: 6 }),
+    timeDistributed(dense({ units: 2, activation: 'softmax' }), { height: 3 }),
+  ],
   spreadSteps: [spreadSteps({ repeats: 2, croppedBefore: 1, zerosBefore: 1, zerosAfter: 2 })],
   multiHeadAttention: [multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2, units: 4 })],
   'multiHeadAttention, causal': [multiHeadAttention({ heads: 1, keySize: 2, isCausal: true })],

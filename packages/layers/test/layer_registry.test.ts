@@ -32,11 +32,15 @@ import {
 } from '../src/index.js'
 import { layersFromConfig } from '../src/layer_registry.js'
 import { dotProduct } from '../src/kinds/dot_product.js'
+import { groupNorm } from '../src/kinds/group_norm.js'
+import { joinSteps } from '../src/kinds/join_steps.js'
 import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { savedLayer } from '../src/saved_layer.js'
 import { stepFunction } from '../src/kinds/step_function.js'
-import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
+import { stepOf } from '../src/kinds/step_of.js'
+import { sumOverTime } from '../src/kinds/sum_over_time.js'
+import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
 
 const asFile = (layers: readonly LayerDefinition[]): unknown[] => JSON.parse(JSON.stringify(layers.map(savedLayer)))
 const read = (layers: readonly unknown[], given: Readonly<Record<string, LayerDefinition>> = {}) =>
@@ -75,7 +79,14 @@ describe('layersFromConfig', () => {
     ['columnSlope', columnSlope({ name: 'own' })],
     ['rearrange', rearrange({ from: [4, 3], to: [12] })],
     ['averagePool1d', averagePool1d({ poolSize: 2, strides: 1, padding: 'same' })],
+    ['averagePool2d', averagePool2d({ height: 2, poolSize: [2, 1], strides: [1, 1], padding: 'valid' })],
     ['spreadSteps', spreadSteps({ repeats: 2, zerosAfter: 1 })],
+    ['spreadRows', spreadRows({ height: 2, repeats: 2, isSpaced: true })],
+    ['joinSteps', joinSteps({})],
+    ['stepOf', stepOf({ step: 2 })],
+    ['sumOverTime', sumOverTime({})],
+    ['groupNorm', groupNorm({ groups: 2, channels: 4, epsilon: 0.125 })],
+    ['timeDistributed over rows', timeDistributed(dense({ units: 2 }), { height: 3 })],
     ['multiHeadAttention', multiHeadAttention({ heads: 2, keySize: 3, isCausal: true })],
     ['attention', attention({ score: 'additive', isScaled: true })],
     ['dotProduct', dotProduct({ over: ['columns', 'steps'], steps: 3 })],

@@ -8,7 +8,7 @@ const path = process.env.CUDNN_RNN_DRAWN_PACK
 // Made by fixtures/interop/make_drawn_oracle.py --only SOURCE --out PATH; CUDNN_RNN_DRAWN_PACK is the path of another seed.
 it.each(
   path === undefined
-    ? ['torch', 'names', 'flax', 'onnx', 'exported', 'keras', 'keras1', 'models', 'graphs', 'tf']
+    ? ['torch', 'names', 'flax', 'onnx', 'exported', 'keras', 'keras1', 'models', 'graphs', 'layers', 'tf']
     : ['of a seed'],
 )(
   'importWeights and importKeras have the numbers of the library or refuse the file with a code: drawn models, %s',

@@ -61,8 +61,14 @@ async function graphOutcome(pack: Pack, { graph }: OracleCase, file: Uint8Array 
     const { data, shape } = pack.array(input)
     return [name, { data: input.ids ? Int32Array.from(data) : data, shape }] as const
   })
-  const resultsOf = async (each: typeof model) =>
-    each.graph.isChain ? { output: await each.predict(given[0]![1]) } : await each.predict(Object.fromEntries(given))
+  const resultsOf = async (each: typeof model) => {
+    const x = given[0]![1]
+    if (each.graph.isChain) return { output: await each.predict(x) }
+    if (given.length > 1 || outputs.length > 1) return await each.predict(Object.fromEntries(given))
+    // A chain may be written as a functional model, whose input and output have other names.
+    const [output] = Object.values(await each.predict({ [each.graph.inputs[0]!.name]: x }))
+    return { output: output! }
+  }
   const results = await resultsOf(model)
   for (const [k, output] of outputs.entries()) {
     const difference = distance(pack.array(output), Object.values(results)[k]!)

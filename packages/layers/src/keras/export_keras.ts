@@ -20,7 +20,7 @@ import {
   type NetworkUse,
 } from './export_networks.js'
 import { graphOf } from './keras_graph.js'
-import { described, type KerasConfig, type KerasLayer, placeOf, readVariables } from './keras_layers.js'
+import { described, type KerasConfig, type KerasLayer, overPictures, placeOf, readVariables } from './keras_layers.js'
 import { masksOf } from './keras_masks.js'
 import { type Added, called, inKerasOrder, type Tensor } from './keras_order.js'
 import type { Floats } from './keras_row.js'
@@ -65,7 +65,7 @@ function checkMasks(layer: Layer, kerasModel: KerasConfig): void {
   const { maskZero, padding = maskZero } = layer.definition.config
   const refused = (kind: string) => noExport('Keras', { name: layer.name, kind: `${layer.kind} ${kind}` })
   try {
-    const masks = masksOf(graphOf({ path: layer.name, format: 'keras-archive', kerasModel }), true, true)
+    const masks = masksOf(graphOf({ path: layer.name, format: 'keras-archive', kerasModel }), '3', true)
     // Steps are moved together here.
     if (padding === 'end' || masks.every(({ mask }) => mask !== 'end')) return
   } catch {
@@ -249,18 +249,18 @@ class KerasGraph {
     const layers = added.map((each) => {
       const { layer, calls } = each
       const name = names.get(each)
-      const { className, operands = [] } = layer
+      const { className, operands } = layer
       const operation = {
         module: 'keras.src.ops.numpy',
         class_name: className,
-        config: { name },
+        config: { name, ...layer.config },
         registered_name: className,
       }
-      const own = operands.length > 0 ? operation : described(className, { name, dtype, ...layer.config })
+      const own = operands !== undefined ? operation : described(className, { name, dtype, ...layer.config })
       if (isChain) return own
       const nodes = calls.flatMap(({ sources, states }) => {
         const tensors = sources.map(written)
-        const args = [...(sources.length < 2 || layer.isSpread === true ? tensors : [tensors]), ...operands]
+        const args = [...(sources.length < 2 || layer.isSpread === true ? tensors : [tensors]), ...(operands ?? [])]
         const kwargs = { ...layer.call, ...(states.length > 0 && { initial_state: states.map(written) }) }
         return sources.length === 0 ? [] : [{ args, kwargs }]
       })
@@ -294,7 +294,8 @@ class KerasGraph {
       const count = counts.get(base) ?? 0
       counts.set(base, count + 1)
       const place = count === 0 ? base : `${base}_${count}`
-      let name = place
+      // Keras computes masks by operations of that name.
+      let name = this.#hasMask && each.layer.className === 'Concatenate' ? `${place}_` : place
       while (used.has(name)) name += '_'
       if (!names.has(each)) names.set(each, name)
       used.add(name)
@@ -336,7 +337,10 @@ async function kerasLayers(layer: Layer, behind: readonly Layer[], use: FileUse)
     }
   }
   if (!(layer instanceof TimeDistributedLayer)) return { found: await kerasLayersOf(layer), taken: 1 }
-  const found = (await kerasLayersOf(layer.inner)).map(({ className, config, variables = {} }) => ({
+  const inner = await kerasLayersOf(layer.inner)
+  // Layers of Keras take the last axis of any form.
+  if (layer.height > 1) return { found: overPictures(layer, layer.height, ...inner), taken: 1 }
+  const found = inner.map(({ className, config, variables = {} }) => ({
     className: 'TimeDistributed',
     config: { layer: described(className, { name: placeOf(className), ...config }) },
     variables: Object.fromEntries(Object.entries(variables).map(([path, tensor]) => [`layer/${path}`, tensor])),

@@ -4,6 +4,7 @@ import { openWeightFile, type WeightFile, type WeightInput } from '@cudnn-rnn/in
 import type { Backend } from '@cudnn-rnn/ops'
 import { networkOrder } from '../kinds/cell_layer.js'
 import type { MergeName } from '../kinds/merges.js'
+import { stepFunction } from '../kinds/step_function.js'
 import type { Layer } from '../layer.js'
 import { NAME } from '../layer_build.js'
 import { LayersModel } from '../model/layers_model.js'
@@ -22,7 +23,8 @@ import { KerasVariables } from './keras_variables.js'
  * an `.h5` of a whole model or a `model.json` of TensorFlow.js. `docs/layers.md` lists the layers; pictures [time,height,channels] are
  * sequences of their columns, [T,B,height·channels].
  *
- * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences.
+ * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences. Each
+ * `predict` of a stateful layer begins with zeros: `model.stream()` carries its states.
  * Everything is compared with the file before a tensor is read; memory is bounded by the size of the file.
  *
  * @param input as `importWeights` takes it: a path, bytes or a File.
@@ -91,15 +93,12 @@ interface Planned {
   readonly signals: readonly KerasSignal[]
 }
 
-/** Versions of Keras without TensorFlow's own. */
-const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$)/
-
 /** Compares the whole description with the shapes in the file. */
 function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
   const { calls } = graph
   const variables = new KerasVariables(file)
   const version = file.kerasVersion
-  const masks = masksOf(graph, !STANDALONE.test(version ?? '1.'))
+  const masks = masksOf(graph, version)
   const signals: KerasSignal[] = []
   const parts: PlannedPart[] = []
   const known = new Map<FileLayer, number>()
@@ -115,9 +114,8 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
       if (tensor === 0) return signals[source] as KerasSignal
       return { isSequence: false, features: unitsOf(parts[planned[source]?.part ?? -1], tensor, labelOf(layer)) }
     })
-    // A product of sequences is a layer.
-    const isSum = layer.className !== 'Dot' || taken.every(({ isSequence }) => !isSequence)
-    const merge = isMerge(layer) && isSum ? MERGE_CLASSES.get(layer.className) : undefined
+    const ofSequences = taken.some(({ isSequence }) => isSequence)
+    const merge = isMerge(layer, ofSequences) ? MERGE_CLASSES.get(layer.className) : undefined
     if (layer.className === 'InputLayer') {
       signals.push(signalOf(options, shapeOf(layer.config), readers.get(at), variables))
       planned.push({ call })
@@ -196,6 +194,12 @@ function planOf(
     layers,
     nodes,
     outputs: outputs.map(({ name, value }) => ({ name, value: refOf(value) })),
+  }
+  const [first, ...more] = plan.outputs
+  // A model of layers without effect gives its input.
+  if (nodes.length === 0 && more.length === 0 && named.length === 1 && named[0].signal.features !== null) {
+    nodes.push({ layer: layers.push(stepFunction({ function: 'line' })) - 1, from: [0, 0] })
+    plan.outputs = [{ ...first, value: [1, 0] }]
   }
   if (!isChain(plan)) return plan
   const [[input], [output]] = [plan.inputs, plan.outputs]

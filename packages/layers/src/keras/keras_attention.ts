@@ -43,6 +43,6 @@ export const ATTENTION_OPTIONS = {
 }
 
 export const ATTENTION = {
-  mask: 'normalizes',
+  mask: 'attends',
   weights: [{ name: 'scale', shape: (own, { score }) => (score === undefined ? [] : own) }],
 } satisfies Partial<KerasClass>

@@ -1,24 +1,26 @@
 import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/ops/executor'
 import type { KerasOptions } from './keras_options.js'
 import type { LayerDefinition } from '../layer.js'
+import { activation } from '../kinds/activation.js'
 import { type StepFunction, stepFunction } from '../kinds/step_function.js'
 
 type Described = Parameters<typeof stepFunction>[0]
 
 /** Keras' names of functions that differ from `activation`'s. */
 const OTHERS: ReadonlyMap<string, Described> = new Map([
-  ['relu6', { function: 'relu', maximum: 6 }],
   ['leaky_relu', { function: 'relu', slope: 0.2 }],
   ['swish', { function: 'silu' }],
   ['hard_swish', { function: 'hard_silu' }],
-  ...ofSameName('selu', 'silu', 'gelu', 'mish', 'softsign', 'exponential', 'hard_silu'),
+  ['celu', { function: 'elu' }],
+  ...ofSameName('selu', 'silu', 'gelu', 'mish', 'softsign', 'exponential', 'hard_silu', 'hard_tanh', 'log_sigmoid'),
+  ...ofSameName('log_softmax', 'squareplus', 'sparse_plus', 'tanh_shrink', 'soft_shrink', 'hard_shrink'),
 ])
 
 function ofSameName(...names: readonly StepFunction[]): [string, Described][] {
   return names.map((name) => [name, { function: name }])
 }
 
-const NAMES = ['linear', ...ACTIVATIONS, ...OTHERS.keys(), 'hard_sigmoid']
+const NAMES = ['linear', ...ACTIVATIONS, ...OTHERS.keys(), 'relu6', 'hard_sigmoid']
 
 /** The activation of a layer: one that layers here have as an option, or a layer behind it. */
 export function activationOf(options: KerasOptions): {
@@ -29,8 +31,12 @@ export function activationOf(options: KerasOptions): {
   if (name === 'linear' || ACTIVATIONS.includes(name as ActivationName)) {
     return { fused: name as ActivationName, behind: [] }
   }
+  if (name === 'relu6') return { fused: 'linear', behind: [relu6()] }
   return { fused: 'linear', behind: [stepFunction(OTHERS.get(name) ?? hardSigmoid(options))] }
 }
+
+/** Keras' function, and its operation of that name. */
+export const relu6 = (name: { readonly name?: string } = {}) => activation('relu', { maximum: 6, ...name })
 
 function hardSigmoid(options: KerasOptions): Described {
   const { major } = options

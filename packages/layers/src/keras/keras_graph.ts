@@ -12,9 +12,17 @@ export const MERGE_CLASSES: ReadonlyMap<string, MergeName> = new Map(
   Object.entries(MERGES).map(([name, { keras }]) => [keras, name as MergeName]),
 )
 
-/** Whether a layer merges its operands alone, and not with numbers: a product over an axis is a layer of two values. */
-export function isMerge({ className, config }: Pick<FileLayer, 'className' | 'config'>): boolean {
-  return MERGE_CLASSES.has(className) && config['operands'] === undefined
+/**
+ * Whether a layer merges its operands alone, and not with numbers: a product over an axis and sequences behind each other are a layer
+ * of several values.
+ */
+export function isMerge({ className, config }: Pick<FileLayer, 'className' | 'config'>, ofSequences: boolean): boolean {
+  const isLayer = ofSequences && (className === 'Dot' || (className === 'Concatenate' && isOfSteps(config['axis'])))
+  return MERGE_CLASSES.has(className) && config['operands'] === undefined && !isLayer
+}
+
+function isOfSteps(axis: unknown): boolean {
+  return axis === 1 || axis === -2
 }
 
 /** Operations that take numbers beside tensors. */
@@ -350,7 +358,7 @@ function namedTensors(given: unknown): { readonly name: string; readonly tensor:
 }
 
 /** Operations that give a mask if all of their operands are masks. */
-const MASK_OPERATIONS = new Set<unknown>(['Any', 'Concatenate', 'ExpandDims', 'LogicalOr'])
+const MASK_OPERATIONS = new Set<unknown>(['Any', 'Concatenate', 'ConvertToTensor', 'ExpandDims', 'LogicalOr'])
 
 /**
  * The masks of operations with which a functional model of Keras 3 computes that of a layer, by their names: the input of a layer

@@ -54,8 +54,8 @@ function pathOf(name: string | undefined, index: number): string {
 }
 
 /** A layer over pictures [time,height,channels], between changes of the form of its input. */
-export function overPictures({ input, output }: Layer, height: number, inner: KerasLayer): KerasLayer[] {
-  return [reshaped([-1, height, featuresOf(input) / height]), inner, reshaped([-1, featuresOf(output)])]
+export function overPictures({ input, output }: Layer, height: number, ...inner: readonly KerasLayer[]): KerasLayer[] {
+  return [reshaped([-1, height, featuresOf(input) / height]), ...inner, reshaped([-1, featuresOf(output)])]
 }
 
 export function reshaped(shape: readonly number[]): KerasLayer {
@@ -73,10 +73,10 @@ export function scaled([factor, offset]: readonly Floats[]): KerasLayer {
   }
 }
 
-/** The last step of a sequence. */
-export function lastOfSequence(): KerasLayer {
+/** A step of a sequence, -1 for the last one. */
+export function stepOfSequence(step: number): KerasLayer {
   const all = { class_name: '__slice__', config: { start: null, stop: null, step: null } }
-  return { className: 'GetItem', config: {}, operands: [[all, -1, all]] }
+  return { className: 'GetItem', config: {}, operands: [[all, step, all]] }
 }
 
 /** A layer as files of Keras have it. */

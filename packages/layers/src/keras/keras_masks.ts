@@ -26,24 +26,48 @@ interface Mask {
   dropped?: FileLayer
 }
 
+/** Versions of Keras without TensorFlow's own. */
+const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$)/
+
 /**
  * How masks reach the calls of a graph, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart.
  *
+ * @param version of the Keras that wrote the file
  * @param isKept whether a mask that no layer of the file uses has an effect, as masks of layers here have
  */
-export function masksOf({ calls, outputs }: FileGraph, zeroesSides: boolean, isKept = false): MaskAt[] {
+export function masksOf({ calls, outputs }: FileGraph, version: string | undefined, isKept = false): MaskAt[] {
+  const zeroesSides = !STANDALONE.test(version ?? '1.')
+  // Earlier releases have other rules for attention.
+  const attends = Number.parseInt(version ?? '', 10) >= 3
   const masks: (Mask | undefined)[] = []
   const isMasked: boolean[] = []
+  // A MultiHeadAttention of Keras takes the masks of its inputs away from other readers. A file has the masks of layers that leave steps
+  // out, but not those of attention.
+  const readingHeads = new Map<number, number[]>()
+  for (const [at, { layer, from }] of calls.entries()) {
+    if (layer.className !== 'MultiHeadAttention') continue
+    for (const [source] of from) readingHeads.set(source, [...(readingHeads.get(source) ?? []), at])
+  }
+  const isDoubtful: boolean[] = []
   for (const [at, { layer, from, states, mask: given }] of calls.entries()) {
     const taken = from.map(([source, tensor]) => (tensor === 0 ? masks[source] : undefined))
+    const use = maskUseOf(layer)
+    isDoubtful[at] = from.some(([source], k) => {
+      const others = readingHeads.get(source)?.some((each) => each !== at) === true
+      return taken[k] !== undefined && (others || isDoubtful[source])
+    })
+    if (use === 'attends' && attends) {
+      if (isDoubtful[at]) throw unknownLayer(labelOf(layer), 'a MultiHeadAttention must not read the value of its mask')
+      masks[at] = attendedMask(layer, taken)
+      continue
+    }
     const mask = taken.find((each) => each !== undefined)
     if (mask !== undefined && taken.some((each) => each !== mask))
       throw unknownLayer(labelOf(mask.layer), `its mask must reach all inputs of ${labelOf(layer)}, or none`)
     if (given !== undefined && !(String(given.of) === String(mask?.of) && given.value === maskValueOf(mask?.layer)))
       throw unknownLayer(labelOf(layer), 'its mask must be that of its input')
-    const use = maskUseOf(layer)
     isMasked[at] = mask !== undefined && use === 'uses'
-    if (mask !== undefined && use === 'normalizes')
+    if (mask !== undefined && (use === 'normalizes' || use === 'attends'))
       throw unknownLayer(labelOf(layer), `it leaves out the steps that the mask of ${labelOf(mask.layer)} hides`)
     // Keras 3 takes no step for masked there, Keras 2 does.
     if (isMasked[at] && states.length > 0)
@@ -67,6 +91,8 @@ export function masksOf({ calls, outputs }: FileGraph, zeroesSides: boolean, isK
   }
   return calls.map(({ layer, from }, at) => {
     const mask = masks[at]
+    if (isSeen[at] && mask !== undefined && maskUseOf(layer) === 'attends')
+      throw unknownLayer(labelOf(layer), `its steps that the mask of ${labelOf(mask.layer)} hides must not be read`)
     const holds = isMasked[at] && isSeen[at] && mask !== undefined
     const none = { mask: 'none', isMasked: isMasked[at], holds, zeroesSides } as const
     if (mask?.layer !== layer) return none
@@ -83,6 +109,15 @@ export function masksOf({ calls, outputs }: FileGraph, zeroesSides: boolean, isK
   })
 }
 
+/** The mask of the result of attention: that of the query. Masked steps of the values have no weight. */
+function attendedMask(layer: FileLayer, [query, value = query, key = value]: readonly (Mask | undefined)[]) {
+  const isCausal = layer.config['use_causal_mask'] === true
+  if (key !== value || (isCausal && query !== value))
+    throw unknownLayer(labelOf(layer), 'the masks of its values and keys must be one')
+  for (const each of [query, value]) if (each !== undefined) each.isUsed = true
+  return query
+}
+
 function maskValueOf(layer: FileLayer | undefined): unknown {
   return layer?.config['mask_value'] ?? 0
 }
@@ -90,7 +125,7 @@ function maskValueOf(layer: FileLayer | undefined): unknown {
 function maskUseOf({ className, config }: FileLayer) {
   if (makesMask({ className, config })) return 'makes'
   if (RECURRENT_CLASSES.has(className)) return 'uses'
-  if (className === 'TimeDistributed' || (className !== 'Dot' && isMerge({ className, config }))) return 'passes'
+  if (className === 'TimeDistributed' || isMerge({ className, config }, true)) return 'passes'
   return KERAS_CLASSES.get(className)?.mask ?? 'ends'
 }
 

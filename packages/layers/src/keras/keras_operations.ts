@@ -2,10 +2,12 @@ import type { ActivationName } from '@cudnn-rnn/ops/executor'
 import { activation } from '../kinds/activation.js'
 import { rearrange } from '../kinds/rearrange.js'
 import { repeatVector } from '../kinds/repeat_vector.js'
-import { lastStep, meanOverTime } from '../kinds/sequence_pooling.js'
+import { lastStep } from '../kinds/sequence_pooling.js'
 import { type StepFunction, stepFunction } from '../kinds/step_function.js'
+import { stepOf } from '../kinds/step_of.js'
 import { spreadSteps } from '../kinds/step_windows.js'
 import type { LayerDefinition } from '../layer.js'
+import { relu6 } from './keras_functions.js'
 import { columnsOf, ignoring, type KerasClass, type LayerAt, only, stepsOf } from './keras_row.js'
 
 /** An operation of Keras 3 in a functional model, which drops masks. `operands` of its call are null for a tensor. */
@@ -56,7 +58,7 @@ export const STEPWISE_OPERATIONS: Readonly<Record<string, KerasClass>> = {
     Tanh: activated('tanh'),
     Softplus: activated('softplus'),
   },
-  ...{ Silu: computed('silu'), Exp: computed('exponential'), Relu6: computed('relu', { maximum: 6 }) },
+  ...{ Silu: computed('silu'), Exp: computed('exponential'), Relu6: stepwise(relu6) },
   ...{ Absolute: computed('relu', { slope: -1 }), Negative: computed('line', { slope: -1 }) },
 }
 
@@ -68,19 +70,16 @@ export function kept(at: LayerAt, layers: readonly LayerDefinition[]): LayerDefi
 const OVER_TIME = { axis: only(1, [1]), initial: only(), ...ignoring('keepdims') }
 
 /** A reduction over the steps. */
-export const overTime = (pool: (name: LayerAt['name']) => LayerDefinition, isSum = false): KerasClass =>
+export const overTime = (pool: (name: LayerAt['name']) => LayerDefinition): KerasClass =>
   operation({
     options: OVER_TIME,
     plan: (at) => {
       const { options, input, name } = at
       columnsOf(options, input)
       if (!input.isSequence || options.value('axis') == null) throw options.wrong('axis', '1, of a sequence')
-      const total = isSum ? [stepFunction({ function: 'line', slope: stepsOf(options, input) })] : []
-      return { layers: kept(at, [pool(name), ...total]) }
+      return { layers: kept(at, [pool(name)]) }
     },
   })
-
-export const SUM = overTime(meanOverTime, true)
 
 /** Steps of a sequence: one of them, or those between two. */
 export const GET_ITEM = operation({
@@ -93,11 +92,12 @@ export const GET_ITEM = operation({
     if (!input.isSequence || taken === undefined || ![rows, ...columns].every(isAll))
       throw options.refused('it must take steps of a sequence: [:, step] or [:, first:last]')
     if (typeof taken === 'number') {
-      if (taken === -1) return { layers: [lastStep({ of: 'sequence', ...name })] }
-      const step = taken < 0 ? taken + stepsOf(options, input) : taken
-      const croppedAfter = stepsOf(options, input) - 1 - step
-      if (step < 0 || croppedAfter < 0) throw options.refused('the step must be one of its input')
-      return { layers: [spreadSteps({ croppedAfter, ...name }), lastStep({ of: 'sequence' })] }
+      const { time } = input
+      if (time !== undefined && (taken < -time || taken >= time))
+        throw options.refused('the step must be one of its input')
+      if (taken >= 0) return { layers: [stepOf({ step: taken, ...name })] }
+      const before = taken === -1 ? [] : [spreadSteps({ croppedAfter: -taken - 1 })]
+      return { layers: [...before, lastStep({ of: 'sequence', ...name })] }
     }
     const [first, last] = taken
     const croppedBefore = first < 0 ? Math.max(0, stepsOf(options, input) + first) : first

@@ -1,7 +1,7 @@
 import { jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '@cudnn-rnn/interop'
 import { MERGES, type MergeName } from '../kinds/merges.js'
-import { timeDistributed } from '../kinds/time_distributed.js'
+import { isOfSteps, timeDistributed } from '../kinds/time_distributed.js'
 import type { LayerDefinition } from '../layer.js'
 import { KERAS_CLASSES } from '../layer_table.js'
 import { NESTED } from './keras_convolutions.js'
@@ -42,6 +42,17 @@ export function plannedLayer(
   at: At,
   wrapper?: string,
 ): PlannedPart {
+  const { height, features } = input
+  if (height !== undefined && KERAS_CLASSES.get(layer.className)?.pictures === 'rows' && features !== null) {
+    const row = { ...input, features: features / height, height: undefined, isRow: true }
+    const found = plannedLayer(layer, row, variables, at, wrapper)
+    const columns = height * (found.output.features as number)
+    return {
+      ...found,
+      output: { ...found.output, features: columns, height, time: input.time },
+      layers: found.layers.map((each) => timeDistributed(each, { height })),
+    }
+  }
   const { className, config, place } = layer
   // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
   const group = wrapper ?? config['name']
@@ -64,15 +75,16 @@ export function plannedLayer(
     }
     const found = plannedLayer(within, { ...input, isSequence: false }, variables, at, groupName)
     const isNested = input.height !== undefined && NESTED.has(innerClass)
-    const isOfSteps = found.layers.every(
-      ({ kind, isStepwise }) => isNested || isStepwise === true || OF_STEPS.has(kind),
-    )
-    if (!input.isSequence || found.output.isSequence !== isNested || !isOfSteps)
+    const signal = { isSequence: true, features: input.features }
+    const ofSteps = isNested || found.layers.every((each) => isOfSteps(each, signal))
+    if (!input.isSequence || found.output.isSequence !== isNested || !ofSteps)
       throw options.refused('it must apply a layer to each step of a sequence')
     return {
       ...found,
       output: { ...found.output, isSequence: true, time: input.time },
-      layers: found.layers.map((each) => (each.isStepwise === true ? timeDistributed(each) : each)),
+      layers: found.layers.map((each) => {
+        return each.isStepwise === true && each.kind !== 'timeDistributed' ? timeDistributed(each) : each
+      }),
     }
   }
   const isNested = wrapper !== undefined && input.height !== undefined
@@ -90,9 +102,9 @@ export function plannedLayer(
   const { output, shapes } = sizesOf(options, made.layers, input, found.others)
   const weights = row.weights && made.values === undefined ? weightsOf(row.weights, shapes, found, stated) : undefined
   options.finish()
-  const height = 'height' in made ? made.height : row.pictures ? input.height : undefined
+  const rows = 'height' in made ? made.height : row.pictures ? input.height : undefined
   return {
-    output: { ...output, height },
+    output: { ...output, height: rows, ...('time' in made && { time: made.time }) },
     layers: made.layers,
     values: made.values ?? weights?.values,
     stored: variables.take(options.label, place, groupName, made.stored ?? weights?.stored ?? []),
@@ -125,9 +137,6 @@ function sizesOf(
   }
   return { output, shapes }
 }
-
-/** Kinds of layers that compute each step alone and are no `isStepwise` definitions: those that state it when they are built. */
-const OF_STEPS = new Set(['stepFunction', 'columnScale', 'columnSlope'])
 
 function majorOf(version: string | undefined): number | undefined {
   const major = Number.parseInt(version ?? '', 10)

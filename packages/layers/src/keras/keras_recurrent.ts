@@ -70,7 +70,8 @@ export function recurrentPlan(
     inner === undefined ? outer : new KerasOptions(outer.className, jsonRecord(inner['config']) ?? {}, networkName)
   for (const each of new Set([outer, options])) {
     each.only({
-      stateful: [false],
+      // Here streams carry states; each `predict` begins with zeros.
+      stateful: [false, true],
       return_state: [false, true],
       time_major: [false],
       merge_mode: ['concat', ...MERGES.keys()],

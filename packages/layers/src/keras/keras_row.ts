@@ -15,6 +15,8 @@ export interface KerasSignal extends Signal {
   /** Steps, if the file has their number. */
   readonly time?: number | undefined
   readonly height?: number | undefined
+  /** It is each row of pictures. */
+  readonly isRow?: boolean
 }
 
 /** The parts of a file from which a row makes layers. */
@@ -35,6 +37,8 @@ export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
   /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
   readonly height?: number | undefined
+  /** Steps, if they follow from more than its input's. */
+  readonly time?: number | undefined
   /** Variables of the file, if they differ from the class's weights. */
   readonly stored?: readonly KerasVariable[]
   /** The values of the layers' variables in their order, from the ones in `stored`. Default: these. */
@@ -42,7 +46,7 @@ export interface PlannedLayer {
 }
 
 /** The use of the mask of an earlier layer. A class that states none drops the mask, as Keras does. */
-type MaskUse = 'makes' | 'uses' | 'passes' | 'ends' | 'normalizes'
+type MaskUse = 'makes' | 'uses' | 'passes' | 'ends' | 'normalizes' | 'attends'
 
 /** Options here. */
 export type OwnOptions = Readonly<Record<string, unknown>>
@@ -70,8 +74,8 @@ export interface KerasWeight {
 /** A class of Keras that a layer here computes. */
 export interface KerasClass {
   readonly mask?: MaskUse
-  /** It takes [B,T,height,C]. */
-  readonly pictures?: boolean
+  /** It takes [B,T,height,C], or each row [C] of it. */
+  readonly pictures?: boolean | 'rows'
   /** Options of the layer here that all of the class have. */
   readonly implies?: OwnOptions
   readonly options?: Readonly<Record<string, KerasOption>>
@@ -161,9 +165,9 @@ export const ACTIVATION: KerasOption = {
 
 /** An axis that must be the last one. Keras 2 counts from the batch: 2 of [B,T,E], 1 of [B,E], 3 of pictures. */
 export const lastAxis = (rule: string): KerasOption => ({
-  read: ({ options, input: { isSequence, height } }, option) => {
+  read: ({ options, input: { isSequence, height, isRow = false } }, option) => {
     const [given, ...others] = [options.value(option) ?? -1].flat()
-    const last = 1 + Number(isSequence) + Number(height !== undefined)
+    const last = 1 + Number(isSequence) + Number(isRow || height !== undefined)
     if (others.length > 0 || (given !== -1 && given !== last)) throw options.refused(rule)
     return {}
   },
@@ -177,8 +181,7 @@ export const unlessNull = (
   write?: (value: unknown) => unknown,
 ) => stated(own, (options, option) => (options.value(option) == null ? undefined : read(options, option)), write)
 
-export const BIAS: KerasWeight = { name: 'bias', when: 'use_bias' }
-export const KERNEL_AND_BIAS: readonly KerasWeight[] = [{ name: 'kernel' }, BIAS]
+export const KERNEL_AND_BIAS: readonly KerasWeight[] = [{ name: 'kernel' }, { name: 'bias', when: 'use_bias' }]
 export const SCALE_AND_CENTER: readonly KerasWeight[] = [
   { name: 'gamma', when: 'scale', absent: 1 },
   { name: 'beta', when: 'center' },

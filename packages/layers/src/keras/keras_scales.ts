@@ -14,18 +14,22 @@ import {
   lastAxis,
   type PlannedLayer,
   SCALE_AND_CENTER,
+  stepsOf,
   weightsOf,
 } from './keras_row.js'
 
 export const NORMALIZED_AXIS = lastAxis('it must normalize the last axis')
 
 export const SHARED_AXES: KerasOption = {
-  read: ({ options, input: { isSequence } }, option) => {
-    const isShared = String(options.value(option) ?? '') === '1'
-    if (isSequence !== isShared) throw options.wrong(option, isSequence ? '[1]' : 'null')
-    return {}
+  own: 'steps',
+  read: ({ options, input }, option) => {
+    const shared = options.value(option)
+    const isShared = String(shared ?? '') === '1'
+    if (shared != null && !(isShared && input.isSequence))
+      throw options.wrong(option, input.isSequence ? '[1] or null' : 'null')
+    return input.isSequence && !isShared ? { steps: stepsOf(options, input) } : {}
   },
-  write: (_, { input }) => (input.isSequence ? [1] : null),
+  write: ({ steps }, { input }) => (input.isSequence && steps === undefined ? [1] : null),
 }
 
 /** The last axis, or none: one scale of all numbers. */

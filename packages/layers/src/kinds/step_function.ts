@@ -51,6 +51,21 @@ const FUNCTIONS = {
   exponential: (t, x) => t.exp(x),
   hard_sigmoid: (t, x, { slope = 1 / 6 }) => t.multiply(clipped(t, t.add(t.multiply(x, 6 * slope), 3)), 1 / 6),
   hard_silu: (t, x) => t.multiply(t.multiply(x, clipped(t, t.add(x, 3))), 1 / 6),
+  hard_tanh: (t, x) => t.maximum(t.minimum(x, 1), -1),
+  log_sigmoid: (t, x) => t.negate(t.activate(t.negate(x), 'softplus')),
+  /** ln softmax of the vector. */
+  log_softmax: (t, x) => {
+    const shifted = t.subtract(x, t.max(x, LAST))
+    return t.subtract(shifted, t.log(t.sum(t.exp(shifted), LAST)))
+  },
+  squareplus: (t, x) => t.multiply(t.add(x, t.sqrt(t.add(t.square(x), 4))), 0.5),
+  sparse_plus: (t, x) => {
+    const curve = t.multiply(t.square(t.maximum(t.add(x, 1), 0)), 0.25)
+    return t.select(t.less(x, 1), curve, x)
+  },
+  tanh_shrink: (t, x) => t.subtract(x, t.activate(x, 'tanh')),
+  soft_shrink: (t, x) => t.subtract(x, t.maximum(t.minimum(x, 0.5), -0.5)),
+  hard_shrink: (t, x) => t.multiply(x, t.greater(t.abs(x), 0.5)),
   line: (t, x, { slope = 1, offset = 0 }) => t.add(t.multiply(x, slope), offset),
   /** The vector divided by its length. */
   unit: (t, x) => t.divide(x, t.sqrt(t.maximum(t.sum(t.square(x), LAST), 1e-12))),

@@ -1,9 +1,24 @@
-import type { Layer, LayerDefinition } from '../layer.js'
+import { integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import type { GradientTape } from '@cudnn-rnn/ops/executor'
+import type { LayerInput } from '../forwarded.js'
+import type { Layer, LayerDefinition, Pass } from '../layer.js'
 import { checkIsLayer } from '../layer_list.js'
 import { checkLayerOptions, doesNotFit, invalidOption, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import { type LayerStream, statelessStream } from '../layer_stream.js'
 import { GraphLayer } from '../model/graph_layer.js'
 import { chainPlan, ModelGraph } from '../model/model_graph.js'
+import type { ModelForwarded } from '../model/whole_model.js'
 import { savedLayer } from '../saved_layer.js'
+import { featuresOf, type Signal } from '../signal.js'
+
+const OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** Rows of a picture of which each step is a column: the layer is applied to each row. Default 1. */
+  height: optional(integerFrom(1)),
+}
+
+/** Options of {@link timeDistributed}. */
+interface TimeDistributedOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * Applies a layer to every step of a sequence separately, as Keras' `TimeDistributed`. Dense, dropout, normalization and
@@ -21,32 +36,67 @@ import { savedLayer } from '../saved_layer.js'
  * console.log(shape) // [5, 2, 2]
  * ```
  */
-export function timeDistributed(layer: LayerDefinition, options: LayerOptions = {}): LayerDefinition {
+export function timeDistributed(layer: LayerDefinition, options: TimeDistributedOptions = {}): LayerDefinition {
   checkIsLayer('make timeDistributed', layer)
-  checkLayerOptions('timeDistributed', options, LAYER_OPTIONS)
-  if (layer.isStepwise !== true) {
+  checkLayerOptions('timeDistributed', options, OPTIONS)
+  if (!isOfSteps(layer, { isSequence: true, features: 1 })) {
     throw invalidOption('timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
   }
+  const { height = 1 } = options
   const definition: LayerDefinition = {
     kind: 'timeDistributed',
     name: options.name,
     isStepwise: true,
-    config: { layer: savedLayer(layer) },
-    sizes: layer.sizes,
-    ...(layer.input && { input: layer.input }),
+    config: { layer: savedLayer(layer), ...(height > 1 && { height }) },
+    sizes(input) {
+      const sizes = layer.sizes?.(rowOf(input, height)) ?? { output: rowOf(input, height) }
+      return { ...sizes, output: { ...sizes.output, features: height * featuresOf(sizes.output) } }
+    },
+    ...(layer.input && height === 1 && { input: layer.input }),
     build(input, build) {
       if (!input.isSequence) throw doesNotFit(definition, input, '[T,B,…]')
+      if (height > 1 && featuresOf(input) % height !== 0) throw doesNotFit(definition, input, `[T,B,${height}·C]`)
       const name = build.nameOf(options.name, 'time_distributed')
-      const graph = new ModelGraph(chainPlan([layer], input), build)
-      return new TimeDistributedLayer(build.backend, { definition, name, input }, graph)
+      const graph = new ModelGraph(chainPlan([layer], rowOf(input, height)), build)
+      return new TimeDistributedLayer(build.backend, { definition, name, input }, graph, height)
     },
   }
   return definition
 }
 
-/** A graph of one layer. */
+function rowOf(input: Signal, height: number): Signal {
+  return height === 1 ? input : { ...input, features: featuresOf(input) / height }
+}
+
+/** Whether a layer computes each step of such an input without the others. */
+export function isOfSteps({ isStepwise, sizes }: LayerDefinition, input: Signal): boolean {
+  const own = sizes?.(input)
+  return isStepwise === true || (own?.isStepwise === true && own.output.isSequence === input.isSequence)
+}
+
+/** A graph of one layer, which is applied to each of the rows of a step. */
 export class TimeDistributedLayer extends GraphLayer {
+  readonly height: number
+
+  constructor(...[backend, info, graph, height]: [...ConstructorParameters<typeof GraphLayer>, height: number]) {
+    const [{ signal }] = graph.outputs
+    super(backend, { ...info, output: { ...signal, features: height * featuresOf(signal) } }, graph)
+    this.height = height
+  }
+
   get inner(): Layer {
     return this.parts[0]
+  }
+
+  override async forward(t: GradientTape, x: LayerInput, pass: Pass): Promise<ModelForwarded> {
+    if (this.height === 1) return super.forward(t, x, pass)
+    const [time, batch] = x.shape as [number, number]
+    const rows = t.reshape(x, [time, batch * this.height, featuresOf(this.input) / this.height])
+    const { output, ...rest } = await super.forward(t, rows, { ...pass, lengths: null })
+    return { ...rest, output: t.reshape(output, [time, batch, featuresOf(this.output)]) }
+  }
+
+  override openStream(batch: number): LayerStream {
+    return this.height === 1 ? super.openStream(batch) : statelessStream((x) => this.step(x))
   }
 }

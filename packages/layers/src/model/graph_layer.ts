@@ -7,13 +7,15 @@ import type { ModelGraph } from './model_graph.js'
 import { ModelInputs } from './model_inputs.js'
 import type { ModelForwarded } from './whole_model.js'
 
+type GraphInfo = Omit<LayerInfo, 'output' | 'variables'> & Partial<Pick<LayerInfo, 'output'>>
+
 /** A layer that is a graph of layers: a whole model, branches, or one layer at each step. */
 export class GraphLayer extends Layer {
   readonly graph: ModelGraph
 
-  constructor(backend: Backend, info: Omit<LayerInfo, 'output' | 'variables'>, graph: ModelGraph) {
+  constructor(backend: Backend, info: GraphInfo, graph: ModelGraph) {
     const [{ signal: output }] = graph.outputs
-    super(backend, { ...info, output, variables: graph.layers.flatMap((layer) => layer.variables) })
+    super(backend, { output, ...info, variables: graph.layers.flatMap((layer) => layer.variables) })
     this.graph = graph
   }
 

@@ -203,7 +203,7 @@ export class ModelGraph {
     for (const { layer, from } of this.nodes) {
       const taken = from.map(([source]) => all[source])
       const own = layer === undefined ? lengthsOf(taken) : taken[0]
-      all.push(own && (layer?.outputLengths(own) ?? own))
+      all.push(own && (layer?.outputLengths(own, taken.slice(1)) ?? own))
     }
     return this.outputs.map(({ value: [source, part] }) => (part === 0 ? all[source] : null))
   }
@@ -252,7 +252,7 @@ export class ModelGraph {
         if (pass.keepsStates && states.length === 0) kept.push(...finals)
         ends.push(isRead ? partedStates(t, layer, finals) : [])
         own = forwarded.lengths ?? own
-        if (own !== null) own = layer.outputLengths(own)
+        if (own !== null) own = layer.outputLengths(own, taken.slice(1))
       }
       all.push(output.isSequence ? own : null)
       const y = values[values.length - 1]

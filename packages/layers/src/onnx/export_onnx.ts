@@ -10,7 +10,7 @@ import { tracedNodes } from './onnx_trace.js'
 import { networkOrder } from '../kinds/cell_layer.js'
 import type { MergeName } from '../kinds/merges.js'
 import type { ModelGraph, Ref } from '../model/model_graph.js'
-import type { Signal } from '../signal.js'
+import { featuresOf, type Signal } from '../signal.js'
 import { TimeDistributedLayer } from '../kinds/time_distributed.js'
 import type { WholeModel } from '../model/whole_model.js'
 
@@ -60,7 +60,12 @@ export async function encodeOnnx({ executor, graph: model }: WholeModel): Promis
       const [y, ...ends] = await onnxNetwork(graph, layer, x, networkOrder(definition, states), readsStates)
       return [y, ...networkOrder(definition, ends)]
     }
-    if (layer instanceof TimeDistributedLayer) return nodesOf(layer.inner, operands, states, readsStates)
+    if (layer instanceof TimeDistributedLayer) {
+      const { inner, height } = layer
+      if (height === 1) return nodesOf(inner, operands, states, readsStates)
+      const [y] = await nodesOf(inner, [graph.reshaped(x, 0, -1, featuresOf(inner.input))], [], false)
+      return [graph.reshaped(y, 0, -1, featuresOf(layer.output))]
+    }
     if (layer instanceof BranchLayer) return written(layer.graph, [x])
     if (definition.config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: `${kind} with maskZero` })
     const own = LAYER_TABLE.get(kind)?.onnx

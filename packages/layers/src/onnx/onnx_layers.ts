@@ -101,8 +101,14 @@ export const onnxConvolution: OnnxNodesOf = async (graph, layer, x) => {
   const turned = graph.transposed(graph.floats({ data: data.slice() as FloatArray, shape: whole }), [3, 2, 0, 1])
   const offset = await graph.variable(bias)
   const attributes = windowAttributes(layer, 'kernelSize')
-  const y = overPicture(graph, layer, x, (picture) => graph.node('Conv', [picture, turned, offset], attributes))
-  return onnxActivation(graph, y, layer.definition.config['activation'])
+  const { activation } = layer.definition.config
+  return overPicture(
+    graph,
+    layer,
+    x,
+    (picture) => graph.node('Conv', [picture, turned, offset], attributes),
+    (y) => onnxActivation(graph, y, activation),
+  )
 }
 
 export function onnxPooling(operator: 'MaxPool' | 'AveragePool'): OnnxNodesOf {
@@ -132,11 +138,12 @@ function overPicture(
   { definition, input }: Layer,
   x: string,
   compute: (picture: string) => string,
+  activated = (y: string): string => y,
 ): string {
   const height = Number(definition.config['height'] ?? 1)
   const parts = graph.reshaped(x, 0, 0, height, featuresOf(input) / height)
   const y = compute(graph.transposed(parts, [1, 3, 0, 2]))
-  return graph.reshaped(graph.transposed(y, [2, 0, 3, 1]), 0, 0, -1)
+  return graph.reshaped(activated(graph.transposed(y, [2, 0, 3, 1])), 0, 0, -1)
 }
 
 export const onnxSpreadSteps: OnnxNodesOf = (graph, { definition: { config } }, x) => {
@@ -149,7 +156,10 @@ export const onnxSpreadSteps: OnnxNodesOf = (graph, { definition: { config } }, 
   if (repeats > 1) {
     // [T,B,E] to [B,E,T,1], whose last axis is repeated.
     const steps = graph.node('Unsqueeze', [graph.transposed(y, [1, 2, 0]), graph.integers(3)])
-    const repeated = graph.node('Expand', [steps, graph.integers(1, 1, 1, repeats)])
+    const repeated =
+      config['isSpaced'] === true
+        ? graph.node('Pad', [steps, graph.integers(0, 0, 0, 0, 0, 0, 0, repeats - 1)])
+        : graph.node('Expand', [steps, graph.integers(1, 1, 1, repeats)])
     y = graph.transposed(graph.reshaped(repeated, 0, 0, -1), [2, 0, 1])
   }
   if (zerosBefore + zerosAfter === 0) return y

@@ -547,11 +547,6 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
   }
   const gates = { recurrent_activation: 'sigmoid', reset_after: true }
 
-  test('a layer that keeps its state between batches', async () => {
-    const layers = [inputLayer(null, 2), gru({ ...gates, stateful: true })]
-    expect(await refusalOf(layers, gruVariables)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'gru (GRU)' }))
-  })
-
   test('a recurrent layer without variables', async () => {
     expect(await refusalOf([inputLayer(null, 2), gru(gates)])).toEqual(coded('ERR_WEIGHTS_OTHER_FUNCTION'))
   })

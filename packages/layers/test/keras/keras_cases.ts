@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { openWasmBackend } from '@cudnn-rnn/wasm'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { importKeras, type LayersModel } from '../../src/index.js'
@@ -28,10 +31,18 @@ const timeMajor = (rows: Rows, isSequence: boolean): Rows => {
   })
 }
 
-async function expectOutputs(model: LayersModel, { inputs, outputs }: Case): Promise<void> {
+/** Keras computes in float32. */
+const DECIMALS = { float64: 5, float32: 4 } as const
+
+async function expectOutputs(
+  model: LayersModel,
+  { inputs, outputs }: Case,
+  dtype: FloatDType = 'float64',
+): Promise<void> {
   const given = model.graph.inputs.map(({ name, signal }, k) => {
     const rows = timeMajor(inputs[k] as Rows, signal.isSequence)
-    const array = signal.features === null ? Int32Array : Float64Array
+    const { array: floats } = DTYPES[dtype]
+    const array = signal.features === null ? Int32Array : floats
     return [name, { data: array.from(numbersIn(rows)), shape: shapeOf(rows) }] as const
   })
   const named = Object.fromEntries(given)
@@ -40,7 +51,7 @@ async function expectOutputs(model: LayersModel, { inputs, outputs }: Case): Pro
   for (const [k, { data, shape }] of results.entries()) {
     const rows = timeMajor(outputs[k] as Rows, shape.length === 3)
     expect(shape).toEqual(shapeOf(rows))
-    for (const [at, value] of numbersIn(rows).entries()) expect(data[at]).toBeCloseTo(value, 5)
+    for (const [at, value] of numbersIn(rows).entries()) expect(data[at]).toBeCloseTo(value, DECIMALS[dtype])
   }
 }
 
@@ -58,6 +69,19 @@ export function describeCases(what: string, pack: string): void {
       await expectOutputs(model, each)
       using again = await importKeras(backend, await model.export('keras'))
       await expectOutputs(again, each)
+    })
+
+    test.each([
+      ['cpu', openCpuBackend],
+      ['wasm', openWasmBackend],
+    ] as const)('on %s', async (_, open) => {
+      const backend: Backend = await open()
+      for (const [name, each] of cases) {
+        if (name.includes(':')) continue
+        using model = await importKeras(backend, Buffer.from(each.file, 'base64'))
+        await expectOutputs(model, each, 'float32')
+      }
+      backend.dispose()
     })
 
     test.each(cases.filter(([name]) => name.includes(':')))('is refused: %s', async (name, each) => {

@@ -63,6 +63,7 @@ const FUNCTIONS: Readonly<Record<CellActivationName, (alpha: number, beta: numbe
     slope: (_, x = Number.NaN) => (x < -3 ? 0 : x > 3 ? 1 : (2 * x + 3) / 6),
     readsArgument: true,
   }),
+  hard_shrink: () => ({ value: (x) => (Math.abs(x) <= 0.5 ? 0 : x), slope: (y) => (y === 0 ? 0 : 1) }),
   hard_tanh: () => ({ value: (x) => Math.min(1, Math.max(-1, x)), slope: (y) => (Math.abs(y) < 1 ? 1 : 0) }),
   leaky_relu: (alpha) => ({
     value: (x) => (x < 0 ? alpha * x : x),
@@ -95,8 +96,14 @@ const FUNCTIONS: Readonly<Record<CellActivationName, (alpha: number, beta: numbe
     },
     readsArgument: true,
   }),
+  soft_shrink: () => ({ value: (x) => x - Math.min(0.5, Math.max(-0.5, x)), slope: (y) => (y === 0 ? 0 : 1) }),
   softplus: () => ({ value: softplus, slope: (y) => -Math.expm1(-y) }),
   softsign: () => ({ value: (x) => x / (1 + Math.abs(x)), slope: (y) => (1 - Math.abs(y)) ** 2 }),
+  sparse_plus: () => ({
+    value: (x) => (x <= -1 ? 0 : x < 1 ? (x + 1) ** 2 / 4 : x),
+    slope: (y) => (y < 1 ? Math.sqrt(y) : 1),
+  }),
+  squareplus: () => ({ value: (x) => (x + Math.sqrt(x * x + 4)) / 2, slope: (y) => (y * y) / (y * y + 1) }),
   tanh_shrink: () => ({
     value: (x) => x - Math.tanh(x),
     slope: (_, x = Number.NaN) => Math.tanh(x) ** 2,
