@@ -23,8 +23,7 @@ import { KerasVariables } from './keras_variables.js'
  * an `.h5` of a whole model or a `model.json` of TensorFlow.js. `docs/layers.md` lists the layers; pictures [time,height,channels] are
  * sequences of their columns, [T,B,height·channels].
  *
- * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences. Each
- * `predict` of a stateful layer begins with zeros: `model.stream()` carries its states.
+ * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences.
  * Everything is compared with the file before a tensor is read; memory is bounded by the size of the file.
  *
  * @param input as `importWeights` takes it: a path, bytes or a File.

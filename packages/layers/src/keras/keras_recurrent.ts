@@ -69,9 +69,13 @@ export function recurrentPlan(
   const options =
     inner === undefined ? outer : new KerasOptions(outer.className, jsonRecord(inner['config']) ?? {}, networkName)
   for (const each of new Set([outer, options])) {
+    if (each.value('stateful') === true) {
+      throw each.refused(
+        'each call continues the one before in Keras: set `stateful` to false in its config, and carry states by `model.stream()`',
+      )
+    }
     each.only({
-      // Here streams carry states; each `predict` begins with zeros.
-      stateful: [false, true],
+      stateful: [false],
       return_state: [false, true],
       time_major: [false],
       merge_mode: ['concat', ...MERGES.keys()],

@@ -547,6 +547,13 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
   }
   const gates = { recurrent_activation: 'sigmoid', reset_after: true }
 
+  test('a layer that keeps its state between batches, with the way to a stream', async () => {
+    const layers = [inputLayer(null, 2), gru({ ...gates, stateful: true })]
+    const refusal = await refusalOf(layers, gruVariables)
+    expect(refusal).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'gru (GRU)' }))
+    expect((refusal as Error).message).toContain('model.stream()')
+  })
+
   test('a recurrent layer without variables', async () => {
     expect(await refusalOf([inputLayer(null, 2), gru(gates)])).toEqual(coded('ERR_WEIGHTS_OTHER_FUNCTION'))
   })
