@@ -13,6 +13,15 @@ using CUfunction = struct CUfunc_st*;
 using CUcontext = struct CUctx_st*;
 using CUstream = struct CUstream_st*;
 
+struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  CUstream hStream;
+  void* attrs;
+  unsigned numAttrs;
+};
+
 struct CUuuid {
   char bytes[16];
 };
@@ -30,6 +39,7 @@ enum : CUresult {
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  CUDA_ERROR_INVALID_CLUSTER_SIZE = 912,
 };
 
 #define DRIVER_FUNCTIONS(FUNCTION)                                                                                 \
@@ -56,6 +66,8 @@ enum : CUresult {
   FUNCTION(CUresult, cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                         \
   FUNCTION(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                  \
            (int* blocks, CUfunction function, int threads, size_t sharedBytes))                                    \
+  FUNCTION(CUresult, cuOccupancyMaxActiveClusters,                                                                 \
+           (int* clusters, CUfunction function, const CUlaunchConfig* config))                                     \
   FUNCTION(CUresult, cuLaunchKernel,                                                                               \
            (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, \
             unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters, void** extra))               \

@@ -13,11 +13,12 @@ namespace emulator {
 /// deadlock among the threads ends the kernel with DeviceFault.
 void RunBlock(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state);
 
-/// Runs all blocks of a cooperative launch at the same time, each with `shared_bytes` of shared memory.
+/// Runs all blocks of a cooperative launch, or of a kernel with clusters, at the same time, each with `shared_bytes` of shared memory.
 ///
 /// Threads of all blocks take turns in an order drawn from the setting `interleaving`; blocks are held up at random. The
-/// words that a thread stores for other blocks arrive at a later time, in no order: a GPU promises nothing else. With the
-/// setting `missing_block` the last block runs only after all others have ended, as one for which there was no room.
+/// words that a thread stores for other blocks arrive at a later time, in no order: a GPU promises nothing else. Words for
+/// the shared memory of a cluster's blocks have arrived behind the barrier of the cluster. With the setting `missing_block`
+/// the last block, or the last cluster, runs only after all others have ended, as one for which there was no room.
 void RunGrid(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state,
              std::size_t shared_bytes);
 

@@ -88,6 +88,7 @@ CUresult cuGetErrorName(CUresult error, const char** text) {
     case CUDA_ERROR_NOT_FOUND: *text = "CUDA_ERROR_NOT_FOUND"; return CUDA_SUCCESS;
     case 700: *text = "CUDA_ERROR_ILLEGAL_ADDRESS"; return CUDA_SUCCESS;
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: *text = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"; return CUDA_SUCCESS;
+    case CUDA_ERROR_INVALID_CLUSTER_SIZE: *text = "CUDA_ERROR_INVALID_CLUSTER_SIZE"; return CUDA_SUCCESS;
     case 719: *text = "CUDA_ERROR_LAUNCH_FAILED"; return CUDA_SUCCESS;
     default: *text = nullptr; return CUDA_ERROR_INVALID_VALUE;
   }

@@ -23,10 +23,12 @@ struct Meeting {
   unsigned arrived = 0;
   unsigned generation = 0;
 
-  void Check() {
-    if (arrived < expected) return;
+  /// Whether all are there, who may go on.
+  bool Check() {
+    if (arrived < expected) return false;
     arrived = 0;
     ++generation;
+    return true;
   }
 };
 
@@ -45,17 +47,27 @@ struct BlockOfGrid {
   unsigned live = 0;
 };
 
+/// A word on its way to memory, or to the shared memory of a block.
+struct StoreUnderWay {
+  unsigned* place;
+  unsigned word;
+  const BlockOfGrid* block;
+};
+
+/// Blocks that follow one another; a block alone without clusters.
+struct ClusterOfGrid {
+  Meeting meeting;
+  std::vector<StoreUnderWay> stores;
+};
+
 struct ThreadOfGrid {
   std::unique_ptr<Fiber> fiber;
   Meeting* waits = nullptr;
   unsigned generation = 0;
   bool is_done = false;
   bool is_spinning = false;
-};
-
-struct StoreUnderWay {
-  unsigned* place;
-  unsigned word;
+  /// The generation of the cluster's meeting at which it arrived.
+  unsigned arrival = 0;
 };
 
 class Grid;
@@ -72,6 +84,8 @@ class Grid {
         random_(static_cast<unsigned>(settings_->interleaving)),
         threads_per_block_(state.block_size.x * state.block_size.y * state.block_size.z),
         blocks_(static_cast<std::size_t>(state.grid_size.x) * state.grid_size.y * state.grid_size.z),
+        cluster_size_(std::max(1u, kernel.cluster.x)),
+        clusters_(blocks_.size() / cluster_size_),
         threads_(blocks_.size() * threads_per_block_) {
     for (std::size_t k = 0; k < blocks_.size(); ++k) {
       BlockOfGrid& block = blocks_[k];
@@ -83,6 +97,7 @@ class Grid {
       for (unsigned warp = 0; warp < block.warps.size(); ++warp) {
         block.warps[warp].meeting.expected = std::min(kLanes, threads_per_block_ - warp * kLanes);
       }
+      clusters_[k / cluster_size_].meeting.expected += threads_per_block_;
       block.shared.assign(shared_bytes + 64, static_cast<char>(0xA7));
     }
     for (ThreadOfGrid& thread : threads_) {
@@ -103,6 +118,11 @@ class Grid {
     state_.spin = [] { running_grid->Spin(); };
     state_.store = [](unsigned* place, unsigned word) { running_grid->Store(place, word); };
     state_.now = [] { return running_grid->now_; };
+    state_.store_in_cluster = [](unsigned* place, int rank, unsigned word) {
+      running_grid->StoreInCluster(place, static_cast<unsigned>(rank), word);
+    };
+    state_.arrive_at_cluster = [] { running_grid->ArriveAtCluster(); };
+    state_.wait_for_cluster = [] { running_grid->WaitForCluster(); };
     std::vector<std::size_t> order(blocks_.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
     std::size_t live = blocks_.size();
@@ -112,16 +132,20 @@ class Grid {
       for (const std::size_t block : order) {
         // A block that is held up.
         if (blocks_[block].live == 0 || random_() % 4 == 0) continue;
-        if (settings_->missing_block && block == blocks_.size() - 1 && live > 1) continue;
+        const std::size_t cluster = block / cluster_size_;
+        if (settings_->missing_block && cluster == clusters_.size() - 1 && live > cluster_size_) continue;
         RunTurn(block);
         live -= blocks_[block].live == 0;
-        for (std::size_t k = stores_.size() / 3; k > 0; --k) Deliver(random_() % stores_.size());
+        for (auto* const stores : {&stores_, &clusters_[cluster].stores}) {
+          for (std::size_t k = stores->size() / 3; k > 0; --k) Deliver(*stores, random_() % stores->size());
+        }
+        if (is_late_) throw DeviceFault(719, "a store in the shared memory of a block that has ended");
       }
-      if (!stores_.empty()) Deliver(random_() % stores_.size());
+      if (!stores_.empty()) Deliver(stores_, random_() % stores_.size());
       idle = has_progress_ ? 0 : idle + 1;
       if (idle > kMostIdleRounds) throw DeviceFault(719, "the blocks of a cooperative launch wait for each other");
     }
-    while (!stores_.empty()) Deliver(0);
+    while (!stores_.empty()) Deliver(stores_, 0);
   }
 
  private:
@@ -149,7 +173,7 @@ class Grid {
     warp_ = &warp;
     state_.thread = {index % size.x, index / size.x % size.y, index / size.x / size.y};
     state_.block = block.place;
-    state_.dynamic_shared = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(block.shared.data()) + 63) / 64 * 64);
+    state_.dynamic_shared = SharedOf(block);
     state_.exchange = warp.exchange;
     state_.operands = warp.operands;
     state_.votes = &block.votes;
@@ -163,6 +187,9 @@ class Grid {
       --meeting->expected;
       if (meeting->expected > 0) meeting->Check();
     }
+    ClusterOfGrid& cluster = clusters_[IndexOfCluster()];
+    --cluster.meeting.expected;
+    Check(cluster);
     Leave();
     __builtin_unreachable();
   }
@@ -173,6 +200,27 @@ class Grid {
     current_->generation = meeting.generation;
     ++meeting.arrived;
     meeting.Check();
+    Leave();
+  }
+
+  std::size_t IndexOfCluster() const { return static_cast<std::size_t>(block_ - blocks_.data()) / cluster_size_; }
+
+  void ArriveAtCluster() {
+    ClusterOfGrid& cluster = clusters_[IndexOfCluster()];
+    current_->arrival = cluster.meeting.generation;
+    ++cluster.meeting.arrived;
+    Check(cluster);
+  }
+
+  /// Everything stored before the barrier of the cluster has arrived behind it.
+  void Check(ClusterOfGrid& cluster) {
+    if (!cluster.meeting.Check()) return;
+    while (!cluster.stores.empty()) Deliver(cluster.stores, 0);
+  }
+
+  void WaitForCluster() {
+    current_->waits = &clusters_[IndexOfCluster()].meeting;
+    current_->generation = current_->arrival;
     Leave();
   }
 
@@ -189,13 +237,26 @@ class Grid {
   void Store(unsigned* place, unsigned word) {
     // A wrong sum, as a kernel might compute it that a compiler got wrong.
     if (++stores_made_ == 5 && settings_->wrong_store) word ^= 0x10000;
-    stores_.push_back({place, word});
+    stores_.push_back({place, word, nullptr});
   }
 
-  void Deliver(std::size_t index) {
-    *stores_[index].place = stores_[index].word;
-    stores_[index] = stores_.back();
-    stores_.pop_back();
+  void StoreInCluster(unsigned* place, unsigned rank, unsigned word) {
+    const std::ptrdiff_t offset = reinterpret_cast<char*>(place) - SharedOf(*block_);
+    const std::size_t cluster = IndexOfCluster();
+    BlockOfGrid& there = blocks_[cluster * cluster_size_ + rank];
+    clusters_[cluster].stores.push_back({reinterpret_cast<unsigned*>(SharedOf(there) + offset), word, &there});
+  }
+
+  static char* SharedOf(BlockOfGrid& block) {
+    return reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(block.shared.data()) + 63) / 64 * 64);
+  }
+
+  void Deliver(std::vector<StoreUnderWay>& stores, std::size_t index) {
+    const auto [place, word, block] = stores[index];
+    if (block != nullptr && block->live == 0) is_late_ = true;
+    *place = word;
+    stores[index] = stores.back();
+    stores.pop_back();
     has_progress_ = true;
   }
 
@@ -206,11 +267,14 @@ class Grid {
   std::mt19937 random_;
   const unsigned threads_per_block_;
   std::vector<BlockOfGrid> blocks_;
+  const unsigned cluster_size_;
+  std::vector<ClusterOfGrid> clusters_;
   std::vector<ThreadOfGrid> threads_;
   std::vector<StoreUnderWay> stores_;
   long stores_made_ = 0;
   unsigned long long now_ = 1;
   bool has_progress_ = false;
+  bool is_late_ = false;
   BlockOfGrid* block_ = nullptr;
   WarpOfGrid* warp_ = nullptr;
   ThreadOfGrid* current_ = nullptr;

@@ -100,7 +100,7 @@ void RunKernel(int device, const KernelLaunch& launch) {
   emulator_kernel::ThreadState& state = *launch.function->state();
   state.grid_size = launch.grid;
   state.block_size = launch.block;
-  if (launch.is_cooperative) return RunGrid(kernel, places.data(), state, launch.shared_bytes);
+  if (launch.is_cooperative || kernel.cluster.x > 0) return RunGrid(kernel, places.data(), state, launch.shared_bytes);
   std::vector<char> shared(launch.shared_bytes + 64);
   state.dynamic_shared = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(shared.data()) + 63) / 64 * 64);
   for (unsigned z = 0; z < launch.grid.z; ++z) {
@@ -121,6 +121,13 @@ int BlocksPerMultiprocessor(unsigned threads, std::size_t shared_bytes) {
   return static_cast<int>(std::min<std::size_t>(2048 / threads, by_memory));
 }
 
+/// Clusters that run at once: of up to 8 blocks along x, on devices that have them.
+int ClustersAtOnce(const emulator_kernel::Dim3& cluster, unsigned threads, std::size_t shared_bytes) {
+  const auto settings = CurrentSettings();
+  if (settings->capability < 900 || cluster.x == 0 || cluster.x > 8 || cluster.y * cluster.z != 1) return 0;
+  return settings->multiprocessors * BlocksPerMultiprocessor(threads, shared_bytes) / static_cast<int>(cluster.x);
+}
+
 CUresult Launch(CUfunction handle, emulator_kernel::Dim3 grid, emulator_kernel::Dim3 block, std::size_t shared_bytes,
                 CUstream stream_handle, void** parameters, bool is_cooperative) {
   const auto function = Loaded().functions.Find(handle);
@@ -136,7 +143,12 @@ CUresult Launch(CUfunction handle, emulator_kernel::Dim3 grid, emulator_kernel::
   const bool shared = shared_bytes <= function->shared_limit;
   const emulator_kernel::Kernel& kernel = *function->kernel;
   if (!sizes || !shared || (parameters == nullptr && kernel.parameter_count > 0)) return CUDA_ERROR_INVALID_VALUE;
-  const auto resident = static_cast<std::size_t>(BlocksPerMultiprocessor(block.x * block.y * block.z, shared_bytes)) *
+  const unsigned threads = block.x * block.y * block.z;
+  if (const auto& cluster = kernel.cluster;
+      cluster.x > 0 && (grid.x % cluster.x != 0 || ClustersAtOnce(cluster, threads, shared_bytes) == 0)) {
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
+  const auto resident = static_cast<std::size_t>(BlocksPerMultiprocessor(threads, shared_bytes)) *
                         static_cast<std::size_t>(CurrentSettings()->multiprocessors);
   if (is_cooperative && static_cast<std::size_t>(grid.x) * grid.y * grid.z > resident) {
     return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
@@ -231,6 +243,17 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
   if (Loaded().functions.Find(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (threads < 1 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
   *blocks = BlocksPerMultiprocessor(static_cast<unsigned>(threads), sharedBytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
+  EMULATOR_ENTER(kDriver);
+  const auto function = Loaded().functions.Find(handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const unsigned threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+  // Only the kernel's own dimensions of a cluster.
+  if (threads < 1 || threads > 1024 || config->numAttrs != 0) return CUDA_ERROR_INVALID_VALUE;
+  *clusters = ClustersAtOnce(function->kernel->cluster, threads, config->sharedMemBytes);
   return CUDA_SUCCESS;
 }
 

@@ -17,12 +17,16 @@ struct ThreadState {
   unsigned long long* exchange;
   /// The votes of the block.
   int* votes;
-  // A cooperative launch alone has these, as its blocks run together: operands of the warp's lanes for a matrix product,
+  // A cooperative launch and one of clusters alone have these, as their blocks run together: operands of the warp's lanes for a matrix product,
   // a turn for the other threads, a store that they see at some later time, and a clock in nanoseconds.
   unsigned (*operands)[6];
   void (*spin)();
   void (*store)(unsigned* place, unsigned word);
   unsigned long long (*now)();
+  /// A store to the same place in the shared memory of a block of the cluster, and the two halves of its barrier.
+  void (*store_in_cluster)(unsigned* place, int rank, unsigned word);
+  void (*arrive_at_cluster)();
+  void (*wait_for_cluster)();
 };
 
 enum ParameterKind { kValue, kReadPointer, kWritePointer };
@@ -34,6 +38,8 @@ struct Kernel {
   const int* kinds;
   /// Runs one thread; `values[i]` points at parameter i.
   void (*run)(void** values);
+  /// Of __cluster_dims__; zeros without it.
+  Dim3 cluster;
 };
 
 }  // namespace emulator_kernel

@@ -7,6 +7,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+// Behind the source the name stands for its arguments: a field of the kernel.
+#define __cluster_dims__(...)
 #define __restrict__ __restrict
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // All threads of a block run on one OS thread, so storage local to that thread is shared by the block.
@@ -172,6 +174,11 @@ inline void raise_flag(unsigned* place) { __atomic_store_n(place, 1u, __ATOMIC_R
 inline unsigned long long nanoseconds() { return emulator_thread.now(); }
 inline void let_others_run() { emulator_thread.spin(); }
 inline void keep_order() {}
+inline void store_in_cluster(unsigned* place, int rank, unsigned word) {
+  emulator_thread.store_in_cluster(place, rank, word);
+}
+inline void arrive_at_cluster() { emulator_thread.arrive_at_cluster(); }
+inline void wait_for_cluster() { emulator_thread.wait_for_cluster(); }
 inline unsigned to_tf32(float x) { return (__float_as_uint(x) + 0x1000u) & 0xffffe000u; }
 inline float bfloat16_value(unsigned short x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
 inline unsigned short bfloat16_bits(float x) {
@@ -304,8 +311,8 @@ struct emulator_count<function> {
   static constexpr int value = sizeof...(T);
 };
 
-#define EMULATOR_EXPRESSION(symbol, pointer)                                                               \
+#define EMULATOR_EXPRESSION(symbol, pointer, ...)                                                          \
   extern "C" __attribute__((visibility("default"))) const emulator_kernel::Kernel emulator_kernel_##symbol = { \
-      emulator_count<pointer>::value, emulator_entry<pointer>::sizes, emulator_entry<pointer>::kinds, emulator_entry<pointer>::run};
-#define EMULATOR_KERNEL(symbol, function) EMULATOR_EXPRESSION(symbol, &function)
+      emulator_count<pointer>::value, emulator_entry<pointer>::sizes, emulator_entry<pointer>::kinds, emulator_entry<pointer>::run, {__VA_ARGS__}};
+#define EMULATOR_KERNEL(symbol, function, ...) EMULATOR_EXPRESSION(symbol, &function, __VA_ARGS__)
 extern "C" __attribute__((visibility("default"))) emulator_kernel::ThreadState* emulator_thread_state() { return &emulator_thread; }

@@ -30,7 +30,7 @@ namespace {
 /// An extended regular expression. <regex.h>, as g++ compiles std::regex for two seconds.
 class Pattern {
  public:
-  using Match = std::array<regmatch_t, 4>;
+  using Match = std::array<regmatch_t, 6>;
 
   explicit Pattern(const std::string& text) {
     if (regcomp(&compiled_, text.c_str(), REG_EXTENDED) != 0) throw std::invalid_argument(text);
@@ -73,14 +73,17 @@ std::string WithSharedPointers(const std::string& cuda) {
 
 std::string HostSource(const std::string& cuda, const std::vector<std::string>& name_expressions) {
   static const std::string bounds = "(__launch_bounds__[[:space:]]*\\([^)]*\\)[[:space:]]+)?";
+  // __cluster_dims__, or a macro that may be empty.
+  static const std::string cluster = "((IN_CLUSTER|__cluster_dims__[[:space:]]*\\([^)]*\\))[[:space:]]+)?";
   static const Pattern kernel("extern[[:space:]]+\"C\"[[:space:]]+__global__[[:space:]]+" + bounds +
-                              "void[[:space:]]+" + bounds + "([[:alnum:]_]+)[[:space:]]*\\(");
+                              "void[[:space:]]+" + cluster + bounds + "([[:alnum:]_]+)[[:space:]]*\\(");
   std::string source = std::string(emulator_kernel_abi_text) + emulator_kernel_prelude_text + "#line 1 \"kernel.cu\"\n";
-  source += WithSharedPointers(cuda) + '\n';
+  source += WithSharedPointers(cuda) + "\n#undef __cluster_dims__\n#define __cluster_dims__(x, y, z) x, y, z\n";
   Pattern::Match match;
   for (const char* rest = cuda.c_str(); kernel.Find(rest, match); rest += match[0].rm_eo) {
-    const std::string name = Part(rest, match[3]);
-    source += "EMULATOR_KERNEL(" + name + ", " + name + ")\n";
+    const std::string name = Part(rest, match[5]);
+    const std::string dimensions = match[3].rm_so < 0 ? "" : Part(rest, match[3]);
+    source += "EMULATOR_KERNEL(" + name + ", " + name + ", " + dimensions + ")\n";
   }
   for (std::size_t i = 0; i < name_expressions.size(); ++i) {
     const std::string alias = "emulator_expression_" + std::to_string(i);

@@ -98,6 +98,25 @@ extern "C" __global__ void chain(unsigned* words, unsigned* stuck, long long pat
   const unsigned sum = __shfl_xor_sync(~0u, taken[0], 1) + 1;
   if (threadIdx.x == 33) store_word(words + 4 * blockIdx.x, sum);
 }
+// Each block of a cluster of four stores its word, of this round and of the last, in all of them; the sums of both in `sums`.
+extern "C" __global__ void __cluster_dims__(4, 1, 1) gather(unsigned* sums, int waits) {
+  extern __shared__ unsigned words[];
+  unsigned sum = 0;
+  for (unsigned round = 0; round < 2; round++) {
+    if (threadIdx.x < 4) store_in_cluster(words + 4 * round + blockIdx.x % 4, threadIdx.x, blockIdx.x + 100 * round);
+    arrive_at_cluster();
+    if (waits || round == 0) wait_for_cluster();
+    for (unsigned k = 0; k < 4; k++) sum += words[4 * round + k];
+  }
+  if (waits) arrive_at_cluster();
+  wait_for_cluster();
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+// Ends before the others have stored in its memory.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) leave() {
+  extern __shared__ unsigned words[];
+  if (blockIdx.x == 0) store_in_cluster(words, 1, 7);
+}
 template <class T> __global__ void doubled(T* x) { x[threadIdx.x] *= 2; }
 )";
 
@@ -216,6 +235,54 @@ TEST(cooperative, "blocks of a cooperative launch wait for each other, in any or
   CHECK_EQUAL(last_of("missing_block=0; wrong_store=1", 9), (9u - 5) + (5u ^ 0x10000));
   // 32 blocks of 64 threads on each multiprocessor.
   CHECK_EQUAL(last_of("wrong_store=0; multiprocessors=1", 33, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE), ~0u);
+  Configure("reset");
+}
+
+TEST(clusters, "blocks of a cluster store in the memory of one another, in any order of their turns") {
+  const Module module;
+  const CUfunction gather = module.Function("gather");
+  for (const char* settings : {"interleaving=1", "interleaving=2", "interleaving=3; missing_block=1"}) {
+    Configure(settings);
+    const DeviceArray<unsigned> sums(8);
+    unsigned* to = sums.get();
+    int waits = 1;
+    CHECK_EQUAL(Launch(gather, 8, 64, 32, {&to, &waits}), CUDA_SUCCESS);
+    CHECK_EQUAL(cuda().cudaDeviceSynchronize(), cudaSuccess);
+    for (unsigned block = 0; block < 8; ++block) CHECK_EQUAL(sums.Read()[block], block < 4 ? 412u : 444u);
+    // Without the barrier not all words are there.
+    waits = 0;
+    CHECK_EQUAL(Launch(gather, 4, 64, 32, {&to, &waits}), CUDA_SUCCESS);
+    CHECK_EQUAL(cuda().cudaDeviceSynchronize(), cudaSuccess);
+    bool are_there = true;
+    for (unsigned block = 0; block < 4; ++block) are_there &= sums.Read()[block] == 412u;
+    CHECK_EQUAL(are_there, false);
+  }
+  Configure("reset");
+  CHECK_EQUAL(Launch(module.Function("leave"), 2, 32, 32, {}), CUDA_SUCCESS);
+  CHECK_EQUAL(cuda().cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  Configure("reset");
+}
+
+TEST(cluster_sizes, "a cluster that does not divide the grid, or that the device has no room for, is refused") {
+  const Module module;
+  const CUfunction gather = module.Function("gather");
+  const auto clusters = [&](unsigned threads, unsigned shared) {
+    CUlaunchConfig config{4, 1, 1, threads, 1, 1, shared, nullptr, nullptr, 0};
+    int count = -1;
+    CHECK_EQUAL(driver().cuOccupancyMaxActiveClusters(&count, gather, &config), CUDA_SUCCESS);
+    return count;
+  };
+  CHECK_EQUAL(clusters(1024, 0), 66);
+  Configure("multiprocessors=3");
+  CHECK_EQUAL(clusters(64, 200 << 10), 0);
+  CHECK_EQUAL(driver().cuFuncSetAttribute(gather, 8, 200 << 10), CUDA_SUCCESS);
+  unsigned* to = nullptr;
+  int waits = 1;
+  CHECK_EQUAL(Launch(gather, 4, 64, 200 << 10, {&to, &waits}), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  CHECK_EQUAL(Launch(gather, 6, 64, 32, {&to, &waits}), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  Configure("capability=8.0");
+  CHECK_EQUAL(clusters(64, 0), 0);
+  CHECK_EQUAL(Launch(gather, 4, 64, 32, {&to, &waits}), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   Configure("reset");
 }
 

@@ -1,12 +1,14 @@
 // A recurrent layer over a whole sequence in one launch, compiled by NVRTC for one shape. The recurrent weights stay in
-// registers; each step's h (forward) or gate gradients (backward) pass between the blocks through the L2 cache. All blocks
-// run at the same time: a cooperative launch. docs/persistent_kernels.md explains it.
+// registers; each step's h (forward) or gate gradients (backward) pass between the blocks through the L2 cache, or through the
+// shared memory of a cluster. All blocks that exchange run at the same time: those of a cooperative launch, or of a cluster.
+// docs/persistent_kernels.md explains it.
 //
 //   CELL    0 LSTM (gates i f g o), 1 GRU (r z n, linear before reset), 2 tanh, 3 relu
 //   KIND    0 float32 by FMA, 1 bfloat16, 2 TF32, 3 float16, 4 float32 as three TF32 products; 1 to 4 by tensor cores
 //   HIDDEN  units of the layer;  UNITS  units of a block: gridDim.x = HIDDEN/UNITS
 //   WARPS   of a block;          ROWS   batch rows of a pass; a block has PASSES of them in a step:
 //                                       gridDim.y = ⌈batch/(ROWS·PASSES)⌉
+//   CLUSTER 1: the blocks of gridDim.x are a cluster (sm_90 and later), 0: the grid exchanges through the L2 cache
 //   DIRECTIONS  of the network: a row of y has DIRECTIONS·HIDDEN columns
 //
 // A launch computes one direction of one layer, cuDNN's pseudo-layer. A row past its length keeps its state: y repeats it, and
@@ -19,6 +21,11 @@
 // Note [Exchange]. y (or dgates) is filled with kEmpty before the launch, and a reader polls the words that it needs. A
 // word of 32 bits is written once, by one thread, so a word that is not empty is final: no flag, fence, counter or reset.
 // kEmpty is a NaN; a NaN that is computed is stored as another one.
+//
+// Note [Cluster]. Each block has the values of the step before in its shared memory, where all blocks of the cluster store
+// theirs; one barrier of the cluster a step stands between the stores and the reads. Even and odd steps have buffers of
+// their own, so that a block may store while another still reads. No thread polls, and the hardware starts the blocks of a
+// cluster together. Words go to y (or dgates) too, for the launches that follow.
 //
 // Note [Watch]. A thread that waits longer than `patience` nanoseconds raises `*stuck`; all others see it. From then on
 // no thread waits, and everything that is computed is NaN: no block that others might wait for ends early.
@@ -36,6 +43,11 @@ constexpr int kStride = DIRECTIONS * HIDDEN;  // of a row of y
 constexpr int kItems = (UNITS * ROWS + kThreads - 1) / kThreads;  // (unit, row) pairs of a thread in a pass
 constexpr int kSlots = PASSES * kItems * kThreads;                // of the block in a step, each thread's own
 static_assert(kThreads % UNITS == 0, "the pairs of a thread have one unit");
+#if CLUSTER
+#define IN_CLUSTER __cluster_dims__(HIDDEN / UNITS, 1, 1)
+#else
+#define IN_CLUSTER
+#endif
 
 struct __align__(16) Words {
   unsigned w[4];
@@ -69,6 +81,18 @@ DEVICE unsigned long long nanoseconds() {
   return now;
 }
 DEVICE void let_others_run() {}
+#if CLUSTER
+// To the same place in the shared memory of a block of the cluster.
+DEVICE void store_in_cluster(unsigned* place, int rank, unsigned word) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((unsigned)__cvta_generic_to_shared(place)), "r"(rank));
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(word) : "memory");
+}
+// The two halves of a barrier of the cluster: behind the second, all words stored before the first are there. Lanes of a warp
+// may arrive one after another, as an item is not of all lanes.
+DEVICE void arrive_at_cluster() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+DEVICE void wait_for_cluster() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+#endif
 // The compiler moves no load across it, of which it would request too many at once.
 DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 #define TENSOR_CORE(name, instruction)                                                                                 \
@@ -161,6 +185,8 @@ DEVICE bool fetch(Words (&got)[COUNT], const Place& place, bool waits, Watch& wa
       const void* const from = place(n);
       if (!from) {
         got[n] = Words{};
+      } else if (CLUSTER) {
+        got[n] = *(const Words*)from;
       } else if (is_first || has_empty(got[n])) {
         load_words(got[n].w, from);
       }
@@ -179,14 +205,24 @@ DEVICE bool fetch(Words (&got)[COUNT], const Place& place, bool waits, Watch& wa
   return true;
 }
 
+// `shared`: the place in the shared memory of the cluster's blocks.
+DEVICE void store_for_others(Element* place, Element* shared, unsigned word) {
+  store_word(place, word);
+#if CLUSTER
+#pragma unroll
+  for (int rank = 0; rank < HIDDEN / UNITS; rank++) store_in_cluster((unsigned*)shared, rank, word);
+#endif
+}
+
 // Writes one element of an exchanged tensor. Threads of consecutive units, even and odd, call it together.
-DEVICE void publish(Element* tensor, Index index, float value, bool is_mine) {
+DEVICE void publish(Element* tensor, Index index, Element* shared, float value, bool is_mine) {
 #if KIND == 1 || KIND == 3
   const float other = __shfl_xor_sync(0xffffffffu, value, 1);
   // A conversion makes 0x7fff of a NaN, so that no pair is empty.
-  if (is_mine && index % 2 == 0) store_word(tensor + index, element_of(value) | (unsigned)element_of(other) << 16);
+  const unsigned word = element_of(value) | (unsigned)element_of(other) << 16;
+  if (is_mine && index % 2 == 0) store_for_others(tensor + index, shared, word);
 #else
-  if (is_mine) store_word(tensor + index, value != value ? 0x7fffffffu : __float_as_uint(value));
+  if (is_mine) store_for_others(tensor + index, shared, value != value ? 0x7fffffffu : __float_as_uint(value));
 #endif
 }
 
@@ -455,13 +491,42 @@ struct Item {
   static MEMBER bool is_none(int n) { return threadIdx.x / 32 * 32 + n * kThreads >= UNITS * ROWS; }
 };
 
+// See Note [Cluster]: [2,PASSES·ROWS,COLUMNS] of shared memory. Without a cluster the exchanged tensor has these values.
+template <int COLUMNS>
+struct Exchange {
+  // Four lanes of two rows read from different banks.
+  static constexpr int kRow = COLUMNS + 64 / (int)sizeof(Element);
+  Element* const buffer;
+  int count = 0;
+  MEMBER explicit Exchange(float* buffer) : buffer((Element*)buffer) {}
+  // The block has stored its values of the step before; until `wait` it needs nothing of the others.
+  MEMBER void turn() {
+    count++;
+#if CLUSTER
+    arrive_at_cluster();
+#endif
+  }
+  MEMBER void wait() const {
+#if CLUSTER
+    wait_for_cluster();
+#endif
+  }
+  MEMBER Element* row(int step, int row) const { return buffer + (step % 2 * PASSES * ROWS + row) * kRow; }
+  MEMBER static Index stride(Index of_tensor) { return CLUSTER ? kRow : of_tensor; }
+  // The values of the step before, of the p-th pass; `tensor` has them too.
+  MEMBER const Element* last(const Element* tensor, int p) const { return CLUSTER ? row(count - 1, p * ROWS) : tensor; }
+  MEMBER Element* mine(int p, const Item& item, int gate) const {
+    return row(count, p * ROWS + item.b) + gate * HIDDEN + item.unit;
+  }
+};
+
 // ---- forward --------------------------------------------------------------------------------------------------------
 
 // products [T,B,gates,H] float32: W·x. weights: the parameters, with R [gates,H,H] at element `recurrent` and the biases
 // [gates,H] at `bias` and `recurrentBias`. y [T,B,DIRECTIONS,H], from element `place` on, holds kEmpty. Null hx, cx: zeros;
 // null lengths [B]: T. saved [L·D,T,B,gates+1,H] float32, null in inference: the gates after their activation, then the cell
 // state (LSTM) or the recurrent product of n (GRU).
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
+extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
     persistent_forward(Element* y, Element* hy, Element* cy, float* saved, const float* products, const Element* weights,
                        const Element* hx, const Element* cx, const int* lengths, Index time, Index batch, Index place,
                        Index pseudoLayer, Index recurrent, Index bias, Index recurrentBias, Index patience,
@@ -484,6 +549,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 
   float* const states = shared + product.kShared;  // c of an LSTM
   float* const lasts = states + kSlots;            // h
+  Exchange<HIDDEN> exchange(lasts + kSlots);
   for (int p = 0; p < PASSES; p++) {
     for (int n = 0; n < kItems; n++) {
       const Item item(p, n, pass);
@@ -509,6 +575,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll 1
   for (int step = 0; step < time * PASSES; step++) {
     const int s = step / PASSES, p = step % PASSES;
+    if (p == 0) exchange.turn();
     if (pass.rows(p) == 0) continue;
     const Index t = pass.step(s);
     float* const now = sums + turn++ % 2 * WARPS * ROWS * kOut;
@@ -526,10 +593,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       }
     }
     bool is_there = true;
+    if (p == 0) exchange.wait();
     if (s > 0 || hx) {
       const int first = pass.first(p);
-      const Element* const h = s > 0 ? y + place + pass.row(pass.step(s - 1), first) : hx + pass.state(first);
-      is_there = product.run(now, shared, h, s > 0 ? kStride : HIDDEN, s > 0, pass.rows(p), warp, lane, watch);
+      const Element* const h =
+          s > 0 ? exchange.last(y + place + pass.row(pass.step(s - 1), first), p) : hx + pass.state(first);
+      const Index stride = s > 0 ? exchange.stride(kStride) : HIDDEN;
+      is_there = product.run(now, shared, h, stride, s > 0 && !CLUSTER, pass.rows(p), warp, lane, watch);
     } else {
       for (int k = lane; k < ROWS * kOut; k += 32) now[warp * ROWS * kOut + k] = 0.0f;
     }
@@ -568,7 +638,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       }
       if (is_active) last[n] = h_now;
       states[item.slot] = state[n], lasts[item.slot] = last[n];
-      publish(y, place + pass.row(t, item.row) + item.unit, last[n], item.is_mine);
+      publish(y, place + pass.row(t, item.row) + item.unit, exchange.mine(p, item, 0), last[n], item.is_mine);
       if (!item.is_mine) continue;
       if (saved && CELL < 2) {
         float* const kept = saved + (pass.saved() + t * batch + item.row) * (kGates + 1) * HIDDEN + item.unit;
@@ -581,6 +651,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       }
     }
   }
+  // No block ends while others store in its memory.
+  exchange.turn();
+  exchange.wait();
 }
 
 // ---- backward -------------------------------------------------------------------------------------------------------
@@ -589,7 +662,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 // dx and dW. GRU: dx and dW have dnew [T,B,H], of n before its activation, in place of the last gate. dbias
 // [gridDim.y,biases,H] float32: sums over the steps and the block's rows. Null dhy, dcy, hx, cx: zeros. The others are the
 // forward's.
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
+extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
     persistent_backward(Element* dgates, Element* dnew, float* dbias, Element* dhx, Element* dcx, const Element* dy,
                         const Element* dhy, const Element* dcy, const Element* weights, const float* saved,
                         const Element* y, const Element* hx, const Element* cx, const int* lengths, Index time,
@@ -609,6 +682,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       shared, warp, lane);
   float* const carries = shared + product.kShared;  // LSTM: the gradient of c
   float* const besides = carries + kSlots;          // of h: the part that passes the gates by
+  Exchange<kGates * HIDDEN> exchange(besides + kSlots);
   float total[kBiases];
 #pragma unroll
   for (int g = 0; g < kBiases; g++) total[g] = 0.0f;
@@ -623,8 +697,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   // One more round than steps: the last one gives dhx.
   int turn = 0;
 #pragma unroll 1
-  for (int step = (int)(time + 1) * PASSES - 1; step >= 0; step--) {
-    const int s = step / PASSES - 1, p = step % PASSES;
+  for (int step = 0; step < (time + 1) * PASSES; step++) {
+    const int s = (int)time - 1 - step / PASSES, p = step % PASSES;
+    if (p == 0) exchange.turn();
     if (pass.rows(p) == 0) continue;
     const Index t = pass.step(s), t_before = pass.step(s - 1);
     float* const now = sums + turn++ % 2 * WARPS * ROWS * UNITS;
@@ -659,9 +734,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       dh[n] = is_read && t < length[n] ? value_of(dy[pass.row(t, item.row) + item.unit]) : 0.0f;
     }
     bool is_there = true;
+    if (p == 0) exchange.wait();
     if (s < time - 1) {
-      const Element* const first = dgates + (pass.step(s + 1) * batch + pass.first(p)) * kGates * HIDDEN;
-      is_there = product.run(now, shared, first, kGates * HIDDEN, true, pass.rows(p), warp, lane, watch);
+      const Element* const d = exchange.last(dgates + (pass.step(s + 1) * batch + pass.first(p)) * kGates * HIDDEN, p);
+      const Index stride = exchange.stride(kGates * HIDDEN);
+      is_there = product.run(now, shared, d, stride, !CLUSTER, pass.rows(p), warp, lane, watch);
     }
     if (__syncthreads_or(!is_there)) is_lost = true;
 #pragma unroll
@@ -708,7 +785,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
       }
       const Index index = (t * batch + item.row) * kGates * HIDDEN + item.unit;
 #pragma unroll
-      for (int g = 0; g < kGates; g++) publish(dgates, index + g * HIDDEN, is_active ? d[g] : 0.0f, item.is_mine);
+      for (int g = 0; g < kGates; g++) {
+        publish(dgates, index + g * HIDDEN, exchange.mine(p, item, g), is_active ? d[g] : 0.0f, item.is_mine);
+      }
 #pragma unroll
       for (int g = 0; g < kBiases; g++) total[g] += item.is_mine && is_active ? d[g] : 0.0f;
       carries[item.slot] = carry[n], besides[item.slot] = beside[n];
@@ -725,6 +804,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     }
     __syncthreads();
   }
+  exchange.turn();
+  exchange.wait();
 }
 
 // The gradients of both biases, at elements `bias` and `recurrentBias` of dw: Σ of dbias over the groups of rows.

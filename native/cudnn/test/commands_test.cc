@@ -392,10 +392,11 @@ TEST_CASE("Captured kernels read their scalars at their place in the buffer of l
   }
 }
 
-/// Loads the kernels of a shape as object 9.
-ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr) {
+/// Loads the kernels of a shape as object 9, with clusters of `cluster_blocks` or without.
+ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr, double cluster_blocks = 0) {
   BatchWords words;
-  words.Segment().Add(Opcode::kLoadPersistent, {9, words.Source<char>(open.pool, {'p', 't', 'x'}), 64, 999, 60000});
+  words.Segment().Add(Opcode::kLoadPersistent,
+                      {9, words.Source<char>(open.pool, {'p', 't', 'x'}), cluster_blocks, 64, 999, 60000});
   const Batch& batch = open.Run(words);
   if (blocks != nullptr) *blocks = batch.results;
   return batch.error;
@@ -412,6 +413,16 @@ TEST_CASE("Persistent kernels are loaded with their shared memory, and unloaded 
   words.batch().releases = {9};
   CHECK(open.Run(words).error == nullptr);
   CHECK(open.device.live()["module"] == 0);
+}
+
+TEST_CASE("Persistent kernels of clusters are asked how many clusters run at once") {
+  OpenWorker open;
+  std::vector<double> clusters;
+  REQUIRE(LoadPersistentKernels(open, &clusters, 8) == nullptr);
+  CHECK(clusters == std::vector<double>{7, 7});
+  const auto calls = open.device.calls("cuOccupancyMaxActiveClusters");
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[1].numbers == std::vector<double>{8, 64, 60000});
 }
 
 TEST_CASE("Persistent kernels that cannot be loaded leave no module") {
@@ -438,11 +449,12 @@ TEST_CASE("A persistent kernel that waits too long ends the session's work until
     CHECK(*static_cast<long long*>(parameters[4]) == 30);
     if (blocks == 3) **static_cast<unsigned**>(parameters[5]) = 1;
   };
-  const auto launch = [&](double blocks, bool is_timed) {
+  const auto launch = [&](double blocks, bool is_timed, double is_cooperative = 1) {
     BatchWords words;
     words.batch().is_timed = is_timed;
     // persistent_bias: dw, dbias, groups, bias, recurrentBias.
-    words.Segment().Add(Opcode::kLaunchPersistent, {9, 2, blocks, 1, 64, 0, words.Slot(1), words.Slot(2), 1, 20, 30});
+    words.Segment().Add(Opcode::kLaunchPersistent,
+                        {9, 2, is_cooperative, blocks, 1, 64, 0, words.Slot(1), words.Slot(2), 1, 20, 30});
     return open.Run(words).error;
   };
   CHECK(launch(2, true) == nullptr);
@@ -456,6 +468,9 @@ TEST_CASE("A persistent kernel that waits too long ends the session's work until
   // The buffers that were to be written carry the error.
   open.worker.Find(1)->error = nullptr;
   CHECK(launch(2, true) == nullptr);
+  CHECK(open.device.count("cuLaunchKernel") == 0);
+  CHECK(launch(2, true, 0) == nullptr);
+  CHECK(open.device.count("cuLaunchKernel") == 1);
   // A timed batch waits for the device itself.
   CHECK(launch(3, true)->name == "PERSISTENT_KERNEL_STUCK");
 }

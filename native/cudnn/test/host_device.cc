@@ -152,6 +152,12 @@ void BindDriver(DriverTable& t) {
     *blocks = bytes > 1000 ? 1 : 2;
     return Plain("cuOccupancyMaxActiveBlocksPerMultiprocessor");
   };
+  t.cuOccupancyMaxActiveClusters = [](int* clusters, CUfunction, const CUlaunchConfig* config) {
+    *clusters = 7;
+    return device->Note({"cuOccupancyMaxActiveClusters",
+                         {double(config->gridDimX), double(config->blockDimX), double(config->sharedMemBytes)},
+                         {}});
+  };
   t.cuLaunchCooperativeKernel = [](CUfunction function, unsigned x, unsigned y, unsigned, unsigned threads, unsigned,
                                    unsigned, unsigned bytes, CUstream, void** parameters) {
     const int status = device->Note({"cuLaunchCooperativeKernel",

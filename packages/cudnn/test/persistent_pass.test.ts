@@ -2,10 +2,20 @@ import { type CellMode, createRnnDescriptor, elementCount, numPseudoLayers, outp
 import { decoded, encoded } from '@cudnn-rnn/conformance'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Precision } from '../src/device/precision.js'
 import type { CudnnBackendOptions } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
+
+/** How blocks exchange: the kernels of the best division of one of the ways run. */
+type Way = 'clusters' | 'grid'
+const chosen = vi.hoisted(() => ({ way: 'grid' as Way }))
+vi.mock('../src/rnn/persistent_shape.js', async (original) => {
+  const actual = await original<typeof import('../src/rnn/persistent_shape.js')>()
+  const persistentShapes: typeof actual.persistentShapes = (...given) =>
+    actual.persistentShapes(...given).filter(({ isCluster }) => isCluster === (chosen.way === 'clusters'))
+  return { ...actual, persistentShapes }
+})
 
 const gpu = openEmulatedGpu()
 
@@ -78,32 +88,41 @@ async function resultsOf(backend: Backend, pass: Pass, precision: Precision = 'f
 describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
-  beforeEach(() => libraries.configure('reset'))
+  beforeEach(() => {
+    libraries.configure('reset')
+    chosen.way = 'grid'
+  })
   afterEach(() => expect(libraries.report().violations).toEqual([]))
 
-  const launches = () => libraries.report().calls['cuLaunchCooperativeKernel'] ?? 0
+  const count = (call: string) => libraries.report().calls[call] ?? 0
+  const launches = () => count('cuLaunchCooperativeKernel')
 
-  async function own(pass: Pass, options: CudnnBackendOptions = {}, count = 1) {
+  async function own(pass: Pass, options: CudnnBackendOptions = {}, times = 1) {
     await using backend = await open({ kernels: 'own', algorithm: 'standard', ...options })
-    const before = launches()
-    const all = await resultsOf(backend, pass, options.precision, count)
-    expect(launches()).toBeGreaterThan(before)
+    // An executor asks once how many clusters of new kernels run at once.
+    const runs = () => (chosen.way === 'grid' ? launches() : count('cuOccupancyMaxActiveClusters'))
+    const before = runs()
+    const all = await resultsOf(backend, pass, options.precision, times)
+    expect(runs()).toBeGreaterThan(before)
     return all
   }
 
-  async function check(pass: Pass, precision: Precision = 'float32') {
+  async function check(pass: Pass, precision: Precision = 'float32', ways: readonly Way[] = ['clusters', 'grid']) {
     const [expected] = await resultsOf(openReferenceBackend(), pass, precision)
-    const [made] = await own(pass, { precision })
-    expect(Object.keys(made)).toEqual(Object.keys(expected))
-    for (const [name, values] of Object.entries(expected)) {
-      const difference = largestOf(values.map((value, k) => value - made[name][k]))
-      expect(difference / largestOf(values), name).toBeLessThan(TOLERANCES[precision])
+    for (const way of ways) {
+      chosen.way = way
+      const [made] = await own(pass, { precision })
+      expect(Object.keys(made)).toEqual(Object.keys(expected))
+      for (const [name, values] of Object.entries(expected)) {
+        const difference = largestOf(values.map((value, k) => value - made[name][k]))
+        expect(difference / largestOf(values), `${name}, ${way}`).toBeLessThan(TOLERANCES[precision])
+      }
     }
   }
 
   for (const cellMode of ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const) {
     for (const precision of ['float32', 'tf32', 'tf32x3', 'bfloat16', 'float16'] as const) {
-      it(`${cellMode}, ${precision}: results are the reference's`, async () => {
+      it(`${cellMode}, ${precision}: results of clusters and of a grid are the reference's`, async () => {
         // With so many rows for a multiprocessor tensor cores take less time than FMA.
         const isTf32 = precision === 'tf32' || precision === 'tf32x3'
         // In more sums ten bits of mantissa decide on which side of relu's kink one is.
@@ -136,8 +155,8 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     ['relu in directions', { direction: 'bidirectional', cellMode: 'rnn_relu', lengths: [1, 3, 4] }, ''],
   ])("%s: results are the reference's", async (_, pass, settings) => {
     libraries.configure(settings)
-    await check(pass)
-    await check(pass, 'bfloat16')
+    await check(pass, 'float32', ['clusters'])
+    await check(pass, 'bfloat16', ['grid'])
   })
 
   it("weights that lie in shared memory: results are the reference's", async () => {
@@ -147,10 +166,12 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     }
   })
 
-  it.each<[string, Pass]>([
-    ['a layer', { batch: 5, time: 3 }],
-    ['layers of directions, rows of unequal length', { ...STACKED, time: 2, lengths: [2, 1], batch: 2 }],
-  ])('%s: results are equal to the bit in every order of the blocks, and as graphs', async (_, pass) => {
+  it.each<[string, Pass, Way]>([
+    ['a layer', { batch: 5, time: 3 }, 'grid'],
+    ['a layer', { batch: 5, time: 3, cellMode: 'gru' }, 'clusters'],
+    ['layers of directions, rows of unequal length', { ...STACKED, time: 2, lengths: [2, 1], batch: 2 }, 'grid'],
+  ])('%s: results are equal to the bit in every order of the blocks, and as graphs', async (_, pass, way) => {
+    chosen.way = way
     const [expected] = await own(pass)
     for (const seed of [2, 3, 4]) {
       libraries.configure(`interleaving=${seed}`)
@@ -188,7 +209,7 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     )
     const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null }
     await rnn.forward({ input: backend.zeros([2, 2, 4]), ...given, training: true })
-    expect(launches()).toBe(0)
+    expect([launches(), count('cuOccupancyMaxActiveClusters')]).toEqual([0, 0])
   })
 
   it('every set of lengths of a shape has the same kernels, without another query', async () => {
@@ -216,9 +237,21 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     await expect(forward()).rejects.toMatchObject(stuck)
   })
 
-  it('a launch that the driver refuses rejects the pass', async () => {
+  it('a cluster that the device starts last ends after the others', async () => {
+    chosen.way = 'clusters'
+    const pass: Pass = { batch: 9, time: 2 }
+    const [expected] = await own(pass)
+    libraries.configure('missing_block=1')
+    expect(await own(pass)).toEqual([expected])
+  })
+
+  it.each([
+    ['cuLaunchCooperativeKernel', 720, 'grid'],
+    ['cuOccupancyMaxActiveClusters', 912, 'clusters'],
+  ] as const)('a driver whose %s refuses rejects the pass', async (call, status, way) => {
+    chosen.way = way
     await using backend = await open({ kernels: 'own', algorithm: 'standard' })
-    libraries.configure('fault.cuLaunchCooperativeKernel=720')
-    await expect(resultsOf(backend, {})).rejects.toMatchObject({ code: 'ERR_CUDA', status: 720 })
+    libraries.configure(`fault.${call}=${status}`)
+    await expect(resultsOf(backend, {})).rejects.toMatchObject({ code: 'ERR_CUDA', status })
   })
 })

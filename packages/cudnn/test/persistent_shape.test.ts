@@ -70,6 +70,23 @@ it.each([
   expect(bytes.length).toBeGreaterThan(0)
 })
 
+it.each<[number, Precision, number, boolean]>([
+  [128, 'bfloat16', 90, true],
+  [128, 'float32', 120, true],
+  [128, 'bfloat16', 89, false],
+  // Eight blocks cannot hold so many units.
+  [1024, 'bfloat16', 90, false],
+])(
+  '%i units in %s, compute capability %i: whether the blocks are a cluster is %s',
+  (units, precision, computeCapability, is) => {
+    const shapes = shapesOf(units, 1, precision, { ...H200, computeCapability })
+    expect(shapes[0].isCluster).toBe(is)
+    // A trial of two sees both ways.
+    expect(shapes[1].isCluster).toBe(false)
+    for (const { isCluster, blocks } of shapes) expect(isCluster && (blocks < 2 || blocks > 8)).toBe(false)
+  },
+)
+
 it('a GPU with few multiprocessors, or without the instructions, has none', () => {
   expect(shapesOf(1024, 1, 'float32', { ...H200, multiProcessors: 20 })).toEqual([])
   expect(shapesOf(128, 1, 'bfloat16', { ...H200, computeCapability: 75 })).toEqual([])

@@ -7,6 +7,7 @@ namespace cudnn_rnn {
 // CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value)
 // CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t
 // sharedBytes)
+// CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config)
 void LoadPersistent::Run(Worker& worker, Batch& batch) const {
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: more than 48 KiB must be allowed.
   constexpr int kMaxDynamicShared = 8;
@@ -19,15 +20,26 @@ void LoadPersistent::Run(Worker& worker, Batch& batch) const {
     const CUfunction function = made.functions.at(pass);
     const int bytes_of_pass = shared_bytes[pass];
     CALL_DRIVER(libraries, cuFuncSetAttribute, function, kMaxDynamicShared, bytes_of_pass);
-    int blocks = 0;
-    CALL_DRIVER(libraries, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function, threads,
-                static_cast<std::size_t>(bytes_of_pass));
-    batch.results.push_back(blocks);
+    int count = 0;
+    if (cluster_blocks > 0) {
+      // The kernel itself has the size of its clusters.
+      CUlaunchConfig config{};
+      config.gridDimX = static_cast<unsigned>(cluster_blocks);
+      config.blockDimX = static_cast<unsigned>(threads);
+      config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+      config.sharedMemBytes = static_cast<unsigned>(bytes_of_pass);
+      CALL_DRIVER(libraries, cuOccupancyMaxActiveClusters, &count, function, &config);
+    } else {
+      CALL_DRIVER(libraries, cuOccupancyMaxActiveBlocksPerMultiprocessor, &count, function, threads,
+                  static_cast<std::size_t>(bytes_of_pass));
+    }
+    batch.results.push_back(count);
   }
 }
 
-/// CUresult cuLaunchCooperativeKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream,
-/// params): the driver refuses a grid whose blocks cannot all run at the same time.
+/// CUresult cuLaunchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream, params, extra)
+/// CUresult cuLaunchCooperativeKernel(…, without extra): the driver refuses a grid whose blocks cannot all run at the
+/// same time.
 void LaunchPersistent::Run(Worker& worker, Batch&) const {
   worker.CheckWatch();
   // The last parameter, `stuck`.
@@ -36,12 +48,17 @@ void LaunchPersistent::Run(Worker& worker, Batch&) const {
   for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
   addresses.push_back(&stuck);
   const auto index = static_cast<std::size_t>(kernel);
-  CheckDriver(
-      worker.libraries,
-      worker.libraries.driver.cuLaunchCooperativeKernel(
-          module.get()->functions.at(index), static_cast<unsigned>(blocks), static_cast<unsigned>(groups), 1,
-          static_cast<unsigned>(threads), 1, 1, static_cast<unsigned>(shared_bytes), worker.stream, addresses.data()),
-      (std::string("cuLaunchCooperativeKernel of ") + PersistentKernels()[index].name).c_str());
+  const auto& driver = worker.libraries.driver;
+  const auto launch = [&](auto call, auto... extra) {
+    return call(module.get()->functions.at(index), static_cast<unsigned>(blocks), static_cast<unsigned>(groups), 1u,
+                static_cast<unsigned>(threads), 1u, 1u, static_cast<unsigned>(shared_bytes), worker.stream,
+                addresses.data(), extra...);
+  };
+  const bool is_grid = is_cooperative != 0;
+  const std::string call = is_grid ? "cuLaunchCooperativeKernel of " : "cuLaunchKernel of ";
+  CheckDriver(worker.libraries,
+              is_grid ? launch(driver.cuLaunchCooperativeKernel) : launch(driver.cuLaunchKernel, nullptr),
+              (call + PersistentKernels()[index].name).c_str());
 }
 
 void ClearWatch::Run(Worker& worker, Batch&) const {

@@ -306,7 +306,7 @@ export class CommandList {
     }
   }
 
-  /** A cooperative launch of a persistent kernel. */
+  /** A launch of a persistent kernel. */
   launchPersistent<Name extends PersistentKernelName>(
     name: Name,
     launch: PersistentLaunch,

@@ -8,7 +8,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { required } from '@cudnn-rnn/canonical/rules'
 import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
-import type { CommandList } from '../device/command_list.js'
+import type { CommandFields, CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { kernelArchitecture } from '../device/device_kernels.js'
@@ -96,7 +96,7 @@ export class PersistentPass implements LayerKernels {
     return { source: native.persistentSource(), options: [`--gpu-architecture=${architecture}`, ...options] }
   }
 
-  /** Compiles the kernels, or finds them, and loads them. Undefined if their blocks cannot all run at the same time. */
+  /** Compiles the kernels, or finds them, and loads them. Undefined if blocks that exchange cannot run at the same time. */
   static async load(
     session: DeviceSession,
     queue: CommandQueue,
@@ -110,11 +110,13 @@ export class PersistentPass implements LayerKernels {
     const image = await cache.image(key, () => native.compileKernels(libraries, text.source, text.options))
     const module = session.newId<KernelModule>()
     const list = session.list('load a persistent kernel')
-    const { forwardBytes, backwardBytes } = shape
-    list.add('loadPersistent', { module, image, threads: 32 * shape.warps, forwardBytes, backwardBytes })
-    const blocks = await queue.run(list)
-    const resident = Math.min(...blocks) * session.info.multiProcessors
-    if (shape.blocks * shape.groups <= resident) return new PersistentPass(options, module)
+    const { isCluster, blocks, groups, warps, forwardBytes, backwardBytes } = shape
+    const sizes = { clusterBlocks: isCluster ? blocks : 0, threads: 32 * warps, forwardBytes, backwardBytes }
+    list.add('loadPersistent', { module, image, ...sizes })
+    const resident = Math.min(...(await queue.run(list)))
+    // Clusters do not wait for one another.
+    const areAlive = isCluster ? resident > 0 : blocks * groups <= resident * session.info.multiProcessors
+    if (areAlive) return new PersistentPass(options, module)
     queue.releaseNow([module])
     return undefined
   }
@@ -132,7 +134,7 @@ export class PersistentPass implements LayerKernels {
     let input: LayerOutput = { buffer: x, offset: 0 }
     for (let layer = 0; layer < network.numLayers; layer++) {
       const output = this.#output(layer, y, lower, isScratch ? 0 : this.#savedBytes)
-      list.add('markEmpty', { to: output.buffer, offset: output.offset, bytes: this.#outputBytes })
+      this.#markEmpty(list, { to: output.buffer, offset: output.offset, bytes: this.#outputBytes })
       const inputSize = layerInputSize(network, layer)
       for (const pseudoLayer of this.#pseudoLayers(layer)) {
         multiply(
@@ -175,7 +177,7 @@ export class PersistentPass implements LayerKernels {
       const dinput = layer === 0 ? dx.retain() : list.allocate(this.#outputBytes)
       for (const pseudoLayer of this.#pseudoLayers(layer)) {
         const { bias, recurrentBias } = pseudoLayer
-        list.add('markEmpty', { to: dgates, offset: 0, bytes: dgates.bytes })
+        this.#markEmpty(list, { to: dgates, offset: 0, bytes: dgates.bytes })
         const given = { dy: gradient, dhy, dcy, weights, saved, y: output.buffer, hx, cx, lengths }
         const sizes = this.#sizes(pseudoLayer, output)
         this.#launch(list, 'persistent_backward', { dgates, dnew, dbias, dhx, dcx, ...given, ...sizes })
@@ -202,7 +204,7 @@ export class PersistentPass implements LayerKernels {
         const blocks = Math.ceil((biases * numUnits) / threads)
         list.launchPersistent(
           'persistent_bias',
-          { module: this.module, blocks, groups: 1, threads, sharedBytes: 0 },
+          { module: this.module, isCooperative: 0, blocks, groups: 1, threads, sharedBytes: 0 },
           { dw, dbias, groups: shape.groups, bias, recurrentBias },
         )
       }
@@ -273,14 +275,20 @@ export class PersistentPass implements LayerKernels {
     return { time, batch, place: offset / arithmetic.bytes, pseudoLayer: number, recurrent, patience: PATIENCE }
   }
 
+  /** Prepares a tensor through which the blocks of a grid exchange; those of a cluster poll none. */
+  #markEmpty(list: CommandList, target: CommandFields<'markEmpty'>): void {
+    if (!this.#options.shape.isCluster) list.add('markEmpty', target)
+  }
+
   #launch<Name extends 'persistent_forward' | 'persistent_backward'>(
     list: CommandList,
     name: Name,
     fields: Parameters<typeof list.launchPersistent<Name>>[2],
   ): void {
-    const { blocks, groups, warps, forwardBytes, backwardBytes } = this.#options.shape
+    const { isCluster, blocks, groups, warps, forwardBytes, backwardBytes } = this.#options.shape
     const sharedBytes = name === 'persistent_forward' ? forwardBytes : backwardBytes
-    list.launchPersistent(name, { module: this.module, blocks, groups, threads: 32 * warps, sharedBytes }, fields)
+    const sizes = { blocks, groups, threads: 32 * warps, sharedBytes }
+    list.launchPersistent(name, { module: this.module, isCooperative: Number(!isCluster), ...sizes }, fields)
   }
 }
 

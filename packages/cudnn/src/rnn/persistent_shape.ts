@@ -2,9 +2,11 @@ import { numDirections, numGates, type RnnDescriptor } from '@cudnn-rnn/canonica
 import type { RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { Arithmetic } from '../device/precision.js'
 
-/** How a persistent kernel divides a layer among the blocks of a grid: the macros of native/cudnn/kernels/persistent.cu. */
+/** How a persistent kernel divides a layer among blocks: the macros of native/cudnn/kernels/persistent.cu. */
 export interface PersistentShape {
   readonly kind: PersistentKind
+  /** Whether the blocks of all units are a cluster and exchange through its shared memory. */
+  readonly isCluster: boolean
   /** Units of a block; there are `blocks` of them. */
   readonly units: number
   readonly warps: number
@@ -35,12 +37,15 @@ export function persistentMacros(network: RnnDescriptor, shape: PersistentShape)
     WARPS: shape.warps,
     ROWS: shape.rows,
     PASSES: shape.passes,
+    CLUSTER: Number(shape.isCluster),
   }
   return Object.entries(macros).map(([name, value]) => `${name}=${value}`)
 }
 
 /** ld.relaxed needs the first, tensor cores for these types the second. */
 const LEAST_CAPABILITY = { fma: 75, tensorCores: 80 } as const
+/** Clusters need the first; every GPU that has it runs clusters of so many blocks. */
+const CLUSTERS = { leastCapability: 90, mostBlocks: 8 } as const
 const REGISTERS_OF_MULTIPROCESSOR = 2 ** 16
 const MOST_REGISTERS_OF_THREAD = 255
 /** Registers of a thread beside its weights, the words that it fetched, its sums and its items, as ptxas used them. */
@@ -68,7 +73,7 @@ interface Product {
   readonly weightBytes: number
 }
 
-type Division = Pick<PersistentShape, 'kind' | 'units' | 'warps' | 'rows' | 'passes'>
+type Division = Pick<PersistentShape, 'kind' | 'isCluster' | 'units' | 'warps' | 'rows' | 'passes'>
 
 const bytesOf = (kind: PersistentKind) => (kind === 'bfloat16' || kind === 'float16' ? 2 : 4)
 
@@ -83,11 +88,13 @@ function sizesOf(network: RnnDescriptor, { units }: Division, isBackward: boolea
 
 /** The needs of a product in the kernel; undefined if its columns cannot be divided among the lanes. */
 function product(network: RnnDescriptor, division: Division, isBackward: boolean): Product | undefined {
-  const { kind, warps, rows, passes } = division
+  const { kind, isCluster, warps, rows, passes } = division
   const [out, columns] = sizesOf(network, division, isBackward)
   const ofWarp = columns / warps
   const items = itemsOf(division)
-  const others = 2 * warps * rows * out * 4 + 2 * passes * items * 32 * warps * 4
+  // The kernel's Exchange.
+  const exchanged = isCluster ? 2 * passes * rows * (columns * bytesOf(kind) + 64) : 0
+  const others = 2 * warps * rows * out * 4 + 2 * passes * items * 32 * warps * 4 + exchanged
   if (kind === 'float32') {
     // Lanes that share a row.
     const share = out > 16 ? 1 : out > 8 ? 2 : out > 4 ? 4 : out > 2 ? 8 : 16
@@ -128,11 +135,16 @@ function kindsOf(
 }
 
 /**
- * The constants of a model of a step, for an H200: microseconds from the store of a word to its arrival at other blocks, of the
- * fixed part of a step and of one more pass, TB/s of the L2 cache, and the parts of their peaks that FMA and tensor cores
- * reach. No GPU has confirmed it.
+ * The constants of a model of a step, for an H200: microseconds from the store of a word to its arrival at other blocks of a grid
+ * and of a cluster, of the fixed part of a step and of one more pass, TB/s of the L2 cache and of the stores in all clusters,
+ * and the parts of their peaks that FMA and tensor cores reach. No GPU has confirmed it.
  */
-const EXPECTED_STEP = { trip: 0.75, fixed: 0.25, pass: 0.1, cache: 4, fma: 0.65, tensorCores: 0.4 }
+const EXPECTED_STEP = {
+  ...{ trip: 0.75, clusterTrip: 0.45, fixed: 0.25, pass: 0.1 },
+  ...{ cache: 4, clusterStores: 2.4, fma: 0.65, tensorCores: 0.4 },
+}
+/** Of an H200. */
+const MULTIPROCESSORS = 132
 /** Cycles of a microsecond; bytes of shared memory, multiplications by FMA and by tensor cores in bfloat16 of a cycle. */
 const CYCLES = 1750
 const SHARED_BYTES_OF_CYCLE = 128
@@ -148,7 +160,7 @@ export function stepMicroseconds(
   isBackward: boolean,
   constants = EXPECTED_STEP,
 ): number {
-  const { kind, warps, rows, passes, blocks, groups } = shape
+  const { kind, isCluster, warps, rows, passes, blocks, groups } = shape
   const [out, columns] = sizesOf(network, shape, isBackward)
   const eights = passes * Math.ceil(rows / 8)
   // A scheduler hides the time of one warp's instruction behind another warp.
@@ -160,14 +172,20 @@ export function stepMicroseconds(
         (TENSOR_CORES_OF_CYCLE * busy * constants.tensorCores)
   const weightBytes = (product(network, shape, isBackward)?.weightBytes ?? 0) * eights
   const sumBytes = 2 * warps * out * rows * passes * 4
-  const fetched = (blocks * groups * rows * passes * columns * bytesOf(kind)) / (constants.cache * 1e6)
+  // Words move to every block: from the L2 cache, or by stores of 4 bytes, which each multiprocessor does on its own.
+  const bytes = rows * passes * columns * bytesOf(kind)
+  const moved = isCluster
+    ? (MULTIPROCESSORS * bytes) / (constants.clusterStores * 1e6)
+    : (blocks * groups * bytes) / (constants.cache * 1e6)
+  const trip = isCluster ? constants.clusterTrip : constants.trip
   const cycles = multiplied + (weightBytes + sumBytes) / SHARED_BYTES_OF_CYCLE
-  return constants.trip + constants.fixed + constants.pass * (passes - 1) + fetched + cycles / CYCLES
+  return trip + constants.fixed + constants.pass * (passes - 1) + moved + cycles / CYCLES
 }
 
 /**
- * The ways to divide these passes, the one with the least time by the model first: all blocks run at the same time, one on a
- * multiprocessor, and hold their weights in registers and shared memory. Empty if there is none.
+ * The ways to divide these passes, the one with the least time by the model first, then the best of the other way to
+ * exchange: all blocks run at the same time, one on a multiprocessor, and hold their weights in registers and shared memory.
+ * Empty if there is none.
  */
 export function persistentShapes(
   network: RnnDescriptor,
@@ -179,11 +197,13 @@ export function persistentShapes(
   const [, kibibytes] = SHARED_KIBIBYTES.find(([least]) => computeCapability >= least) ?? [0, 0]
   const found: { readonly shape: PersistentShape; readonly microseconds: number }[] = []
   for (const division of divisions(kindsOf(network, arithmetic, computeCapability))) {
-    const { kind, units, warps, rows, passes } = division
+    const { kind, isCluster, units, warps, rows, passes } = division
     const groups = Math.ceil(batch / (rows * passes))
     const blocks = network.numUnits / units
     const items = itemsOf(division)
     if (!Number.isInteger(blocks) || blocks * groups > multiProcessors || items > MOST_ITEMS) continue
+    const mayBeCluster = computeCapability >= CLUSTERS.leastCapability && blocks > 1 && blocks <= CLUSTERS.mostBlocks
+    if (isCluster && !mayBeCluster) continue
     if (rows * passes > 1 && (rows * passes) / 2 >= batch) continue
     const forward = product(network, division, false)
     const backward = product(network, division, true)
@@ -197,7 +217,10 @@ export function persistentShapes(
     const microseconds = stepMicroseconds(network, shape, false) + stepMicroseconds(network, shape, true)
     found.push({ shape, microseconds })
   }
-  return found.sort((a, b) => a.microseconds - b.microseconds).map(({ shape }) => shape)
+  const [best, ...rest] = found.sort((a, b) => a.microseconds - b.microseconds).map(({ shape }) => shape)
+  if (best === undefined) return []
+  const other = rest.find(({ isCluster }) => isCluster !== best.isCluster) ?? rest[0]
+  return [best, ...rest.filter((shape) => shape === other), ...rest.filter((shape) => shape !== other)]
 }
 
 function* divisions(kinds: readonly PersistentKind[]): Generator<Division> {
@@ -205,7 +228,9 @@ function* divisions(kinds: readonly PersistentKind[]): Generator<Division> {
     for (const warps of [2, 4, 8, 16]) {
       for (const units of [2, 4, 8, 16, 32]) {
         for (const rows of [1, 2, 4, 8, 16, 32]) {
-          for (const passes of [1, 2, 4, 8]) yield { kind, units, warps, rows, passes }
+          for (const passes of [1, 2, 4, 8]) {
+            for (const isCluster of [false, true]) yield { kind, isCluster, units, warps, rows, passes }
+          }
         }
       }
     }

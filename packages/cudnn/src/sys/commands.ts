@@ -325,18 +325,26 @@ export const COMMANDS = {
   launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
   /**
    * Loads the kernels of native/cudnn/kernels/persistent.cu, compiled for one shape, and allows each of the two passes its
-   * shared memory. Reports how many blocks of each a multiprocessor runs at once.
+   * shared memory. Reports for each how many blocks a multiprocessor runs at once, or with `clusterBlocks` above 0 how many
+   * clusters the device does.
    */
   loadPersistent: {
     call: 'cuModuleLoadData',
-    fields: { module: 'new kernelModule', image: 'source', threads: 'int', forwardBytes: 'int', backwardBytes: 'int' },
+    fields: {
+      ...{ module: 'new kernelModule', image: 'source', clusterBlocks: 'int', threads: 'int' },
+      ...{ forwardBytes: 'int', backwardBytes: 'int' },
+    },
   },
-  /** One of these kernels by its number in `PERSISTENT_KERNELS`, and its fields: `blocks` of units by `groups` of rows. */
+  /**
+   * One of these kernels by its number in `PERSISTENT_KERNELS`, and its fields: `blocks` of units by `groups` of rows, which
+   * all run at the same time if the launch `isCooperative`.
+   */
   launchPersistent: {
     call: 'cuLaunchCooperativeKernel',
     fields: {
       module: 'kernelModule',
       kernel: 'int',
+      isCooperative: 'int',
       blocks: 'int',
       groups: 'int',
       threads: 'int',
