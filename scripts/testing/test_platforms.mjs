@@ -49,7 +49,7 @@ const PLATFORMS = {
     // It follows no symbolic links, and connects no socket of fetch().
     without: [
       '--without',
-      '\\blinks?\\b|not a regular file|VoiceServer > (reports where|outlives any bytes|answers health)',
+      '\\blinks?\\b|not a regular file|VoiceServer > (reports|outlives|answers|refuses an up|is not ready)',
     ],
   },
   'linux-arm64-gnu': { addon: 'linux-arm64-gnu', tests: [...testsOf('cpu', 'conformance'), ...EXECUTOR] },
