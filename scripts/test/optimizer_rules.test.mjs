@@ -10,23 +10,17 @@ test('docs/optimizer_rules.md is made of the table', async () => {
   expect(await checkOptimizerRules(root)).toEqual([])
 })
 
-test('the C++ kernels have every rule but sgd, which is addScaled, in the order of UPDATE_RULES', async () => {
+test('the C++ kernels have the operations of KERNEL_OPERATIONS in their order, and every rule but sgd, which is addScaled', async () => {
   const kernelsOf = (file, list, name) => {
     const [, body] = list.exec(readFileSync(join(root, file), 'utf8'))
     return [...body.matchAll(name)].map(([, kernel]) => kernel[0].toLowerCase() + kernel.slice(1))
   }
-  const header = kernelsOf(
-    'native/cpu/src/dense/optimizer_updates.h',
-    /enum class UpdateRule \{([^}]*)\}/,
-    /\bk([A-Z]\w*)/g,
-  )
-  const boundary = kernelsOf(
-    'packages/ops/src/executor/kernels/kernel_boundary.ts',
-    /UPDATE_RULES = Object\.freeze\(\[([^\]]*)\]/,
-    /'(\w+)'/g,
-  )
-  expect(boundary).toEqual(header)
+  const header = kernelsOf('native/cpu/src/dense/operations.h', /enum class Operation \{([^}]*)\}/, /\bk([A-Z]\w*)/g)
+  const boundary = 'packages/ops/src/executor/kernels/kernel_boundary.ts'
+  const rows = kernelsOf(boundary, /ROW_NUMBERS = Object\.freeze\(\{([^}]*)\}/, /^ {2}(\w+):/gm)
+  const updates = kernelsOf(boundary, /UPDATES = \[([^\]]*)\]/, /'(\w+)'/g)
+  expect([...rows, ...updates]).toEqual(header)
   const rules = Object.keys(await optimizerRules(root)).filter((rule) => rule !== 'sgd')
   expect(rules.length).toBeGreaterThan(4)
-  expect(boundary).toEqual(expect.arrayContaining(rules))
+  expect(updates).toEqual(expect.arrayContaining(rules))
 })

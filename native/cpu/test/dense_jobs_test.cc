@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dense/layer_ops.h"
-#include "dense/optimizer_updates.h"
+#include "dense/operations.h"
 #include "executor_calls.h"
 
 namespace cudnn_rnn {
@@ -32,43 +31,6 @@ Napi::Array ListOf(const ExecutorCalls<T>& calls, const std::vector<Napi::Value>
   Napi::Array list = Napi::Array::New(calls.env);
   for (size_t k = 0; k < values.size(); k++) list.Set(static_cast<uint32_t>(k), values[k]);
   return list;
-}
-
-template <typename T>
-Napi::Object Linear(const ExecutorCalls<T>& calls) {
-  return calls.ObjectOf({{"rows", calls.Value(2.0)},
-                         {"inputs", calls.Value(2.0)},
-                         {"outputs", calls.Value(3.0)},
-                         {"input", calls.template Array<T>({1, 2, 3, 4})},
-                         {"kernel", calls.template Array<T>({1, 0, 2, 0, 1, 3})},
-                         {"bias", calls.template Array<T>({10, 20, 30})},
-                         {"output", calls.template Array<T>({-1, -1, -1, -1, -1, -1})}});
-}
-
-template <typename T>
-Napi::Object LinearGradients(const ExecutorCalls<T>& calls) {
-  Napi::Object arguments = Linear(calls);
-  arguments.Set("dOutput", calls.template Array<T>({1, 0, 0, 0, 1, 1}));
-  arguments.Set("dInput", calls.template Array<T>({-1, -1, -1, -1}));
-  arguments.Set("dKernel", calls.template Array<T>({-1, -1, -1, -1, -1, -1}));
-  arguments.Set("dBias", calls.template Array<T>({-1, -1, -1}));
-  return arguments;
-}
-
-TEST_CASE_TEMPLATE("linear is the bias plus the product", T, float, double) {
-  ExecutorCalls<T> calls;
-  const Napi::Object arguments = Linear(calls);
-  calls.Run("linear", arguments);
-  CHECK(IsNear(ElementsOf<T>(arguments, "output"), {11, 22, 38, 13, 24, 48}));
-}
-
-TEST_CASE_TEMPLATE("linearGradients are products with the transposes, and the sum of the rows", T, float, double) {
-  ExecutorCalls<T> calls;
-  const Napi::Object arguments = LinearGradients(calls);
-  calls.Run("linearGradients", arguments);
-  CHECK(IsNear(ElementsOf<T>(arguments, "dInput"), {1, 0, 2, 4}));
-  CHECK(IsNear(ElementsOf<T>(arguments, "dKernel"), {1, 3, 3, 2, 4, 4}));
-  CHECK(IsNear(ElementsOf<T>(arguments, "dBias"), {1, 1, 1}));
 }
 
 // c [2,2] += a [2,3] · b [3,2], each inside a larger array; b is stored by columns.
@@ -123,71 +85,6 @@ TEST_CASE("addProduct without rows, columns or depth reads no array") {
       CHECK(ErrorOf([&] { calls.Call(calls.executor, "addProduct", arguments); }).empty());
     }
   }
-}
-
-template <typename T>
-Napi::Object Embedding(const ExecutorCalls<T>& calls) {
-  return calls.ObjectOf({{"table", calls.template Array<T>({1, 2, 3, 4, 5, 6})},
-                         {"ids", calls.template Array<int32_t>({2, 0, 2})},
-                         {"columns", calls.Value(2.0)},
-                         {"output", calls.template Array<T>({10, 20, 30, 40, 50, 60})}});
-}
-
-TEST_CASE_TEMPLATE("embedding copies rows of the table; its gradient adds rows, those of repeated ids too", T, float,
-                   double) {
-  ExecutorCalls<T> calls;
-  const Napi::Object forward = Embedding(calls), gradient = Embedding(calls);
-  calls.Run("embedding", forward);
-  CHECK(ElementsOf<T>(forward, "output") == std::vector<T>{5, 6, 1, 2, 5, 6});
-  CHECK(ElementsOf<T>(forward, "table") == std::vector<T>{1, 2, 3, 4, 5, 6});
-  calls.Run("embeddingGradient", gradient);
-  CHECK(ElementsOf<T>(gradient, "table") == std::vector<T>{31, 42, 3, 4, 65, 86});
-  CHECK(ElementsOf<T>(gradient, "output") == std::vector<T>{10, 20, 30, 40, 50, 60});
-}
-
-TEST_CASE("embedding refuses ids that are not rows of the table before it writes one") {
-  ExecutorCalls<float> calls;
-  for (const int32_t id : {3, -1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
-    for (const char* operation : {"embedding", "embeddingGradient"}) {
-      const Napi::Object arguments = Embedding(calls);
-      arguments.Set("ids", calls.Array<int32_t>({0, 1, id}));
-      CHECK(ErrorOf([&] { calls.Run(operation, arguments); }) == kTransferred);
-      CHECK(ElementsOf<float>(arguments, "output") == std::vector<float>{10, 20, 30, 40, 50, 60});
-      CHECK(ElementsOf<float>(arguments, "table") == std::vector<float>{1, 2, 3, 4, 5, 6});
-    }
-  }
-}
-
-TEST_CASE("embedding of no ids writes nothing") {
-  ExecutorCalls<float> calls;
-  const Napi::Object arguments = Embedding(calls);
-  arguments.Set("ids", calls.Array<int32_t>({}));
-  arguments.Set("output", calls.Array<float>({}));
-  CHECK(ErrorOf([&] { calls.Run("embedding", arguments); }).empty());
-  CHECK(ErrorOf([&] { calls.Run("embeddingGradient", arguments); }).empty());
-}
-
-template <typename T>
-Napi::Object CrossEntropy(const ExecutorCalls<T>& calls) {
-  return calls.ObjectOf({{"logits", calls.template Array<T>({5, 5, 7, 7})},
-                         {"labels", calls.template Array<int32_t>({1, 0})},
-                         {"weights", calls.env.Null()},
-                         {"rows", calls.Value(2.0)},
-                         {"classes", calls.Value(2.0)},
-                         {"loss", calls.template Array<T>({-1})},
-                         {"gradient", calls.template Array<T>({-1, -1, -1, -1})}});
-}
-
-TEST_CASE_TEMPLATE("softmaxCrossEntropy is the mean over the rows, or the mean by their weights", T, float, double) {
-  ExecutorCalls<T> calls;
-  const Napi::Object mean = CrossEntropy(calls), weighted = CrossEntropy(calls);
-  calls.Run("softmaxCrossEntropy", mean);
-  CHECK(IsNear(ElementsOf<T>(mean, "loss"), {std::log(2.0)}));
-  CHECK(IsNear(ElementsOf<T>(mean, "gradient"), {0.25, -0.25, -0.25, 0.25}));
-  weighted.Set("weights", calls.template Array<T>({0, 3}));
-  calls.Run("softmaxCrossEntropy", weighted);
-  CHECK(IsNear(ElementsOf<T>(weighted, "loss"), {std::log(2.0)}));
-  CHECK(IsNear(ElementsOf<T>(weighted, "gradient"), {0, 0, -0.5, 0.5}));
 }
 
 // Two steps, two classes of equal probability and one row.
@@ -289,178 +186,252 @@ TEST_CASE("norm of no tensors and of empty ones is 0") {
   }
 }
 
-struct UpdateCase {
-  UpdateRule rule;
-  std::vector<std::vector<double>> operands;
-  std::vector<double> numbers;
-  std::vector<std::vector<double>> expected;  // of the first operands
-};
-
-// One step of each rule on two elements, by hand.
-const std::vector<UpdateCase> kUpdates = {
-    {UpdateRule::kAssign, {{1, 2}, {3, 4}}, {}, {{3, 4}}},
-    {UpdateRule::kAddScaled, {{1, 2}, {3, 4}}, {-0.5}, {{-0.5, 0}}},
-    {UpdateRule::kMomentum, {{10, 10}, {1, 0}, {2, 4}}, {0.1, 0.5, 0, 0}, {{9.75, 9.6}, {2.5, 4}}},
-    {UpdateRule::kMomentum, {{10, 10}, {1, 0}, {2, 4}}, {0.1, 0.5, 1, 0}, {{9.675, 9.4}, {2.5, 4}}},
-    {UpdateRule::kMomentum, {{10, 10}, {1, 0}, {2, 4}}, {0.1, 0.5, 0, 1}, {{9.3, 9.6}, {0.7, 0.4}}},
-    // The first step of Adam moves by the rate against the gradient's sign.
-    {UpdateRule::kAdam, {{1, 1}, {0, 0}, {0, 0}, {5, -0.25}}, {0.1, 0.5, 0.75, 0, 1}, {{0.9, 1.1}, {2.5, -0.125}}},
-    {UpdateRule::kRmsProp, {{1, 1}, {0, 0}, {0, 0}, {2, -4}}, {0.5, 0, 0, 0, 0, 0}, {{0.5, 1.5}, {4, 16}}},
-    {UpdateRule::kAdagrad, {{1, 1}, {5, 0}, {2, -4}}, {0.3, 0, 0}, {{0.8, 1.3}, {9, 16}}},
-    {UpdateRule::kWeightDecay, {{10, -4}, {1, 0}}, {0.5}, {{5, -4}}},
-    {UpdateRule::kClip, {{3, -0.25}}, {0.5}, {{0.5, -0.25}}},
-};
-
-template <typename T>
-Napi::Object Update(const ExecutorCalls<T>& calls, const UpdateCase& each) {
-  std::vector<Napi::Value> operands;
-  for (const auto& operand : each.operands) {
-    operands.push_back(calls.Array(std::vector<T>(operand.begin(), operand.end())));
-  }
-  return calls.ObjectOf({{"rule", calls.Value(static_cast<double>(each.rule))},
-                         {"operands", ListOf(calls, operands)},
-                         {"numbers", calls.Array(each.numbers)}});
-}
-
-TEST_CASE_TEMPLATE("update applies the rule of its number to all operands", T, float, double) {
-  ExecutorCalls<T> calls;
-  for (const UpdateCase& each : kUpdates) {
-    const Napi::Object arguments = Update(calls, each);
-    CAPTURE(static_cast<int>(each.rule));
-    calls.Run("update", arguments);
-    const auto operands = arguments.Get("operands").As<Napi::Array>();
-    for (uint32_t k = 0; k < each.expected.size(); k++) {
-      CHECK(IsNear(ElementsOf<T>(operands.Get(k)), each.expected[k]));
-    }
-    // The last operand is read only.
-    if (each.operands.size() > 1) {
-      const uint32_t last = operands.Length() - 1;
-      CHECK(IsNear(ElementsOf<T>(operands.Get(last)), each.operands[last]));
-    }
-  }
-}
-
-TEST_CASE("update of weight decay without a mask shrinks every element") {
-  ExecutorCalls<double> calls;
-  const Napi::Object arguments = Update(calls, {UpdateRule::kWeightDecay, {{10, -4}}, {0.5}, {}});
-  arguments.Get("operands").As<Napi::Array>().Set(1u, calls.env.Null());
-  calls.Run("update", arguments);
-  CHECK(ElementsOf<double>(arguments.Get("operands").As<Napi::Array>().Get(0u)) == std::vector<double>{5, -2});
-}
-
-TEST_CASE("update refuses operands of different numbers of elements, and those of another type") {
-  ExecutorCalls<float> calls;
-  for (const UpdateCase& each : kUpdates) {
-    for (uint32_t k = 1; k < each.operands.size(); k++) {
-      const Napi::Object arguments = Update(calls, each);
-      const auto operands = arguments.Get("operands").As<Napi::Array>();
-      const std::vector<float> before = ElementsOf<float>(operands.Get(0u));
-      operands.Set(k, calls.Array<float>({1, 2, 3}));
-      CHECK(ErrorOf([&] { calls.Run("update", arguments); }) == kTransferred);
-      operands.Set(k, calls.Array<double>({1, 2}));
-      CHECK(ErrorOf([&] { calls.Run("update", arguments); }) == kDtype);
-      CHECK(ElementsOf<float>(operands.Get(0u)) == before);
-    }
-  }
-}
-
-struct LayerCase {
-  LayerOp op;
+struct OperationCase {
+  Operation operation;
   std::vector<std::vector<double>> operands;  // results first
   std::vector<double> numbers;
-  std::vector<int32_t> lengths;
-  std::vector<std::vector<double>> expected;
+  std::vector<int32_t> integers;
+  std::vector<std::vector<double>> expected;  // of the results
 };
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
+// One step of each rule on two elements.
+const std::vector<OperationCase> kUpdates = {
+    {Operation::kAssign, {{1, 2}, {3, 4}}, {}, {}, {{3, 4}}},
+    {Operation::kAddScaled, {{1, 2}, {3, 4}}, {-0.5}, {}, {{-0.5, 0}}},
+    {Operation::kMomentum, {{10, 10}, {1, 0}, {2, 4}}, {0.1, 0.5, 0, 0}, {}, {{9.75, 9.6}, {2.5, 4}}},
+    {Operation::kMomentum, {{10, 10}, {1, 0}, {2, 4}}, {0.1, 0.5, 1, 0}, {}, {{9.675, 9.4}, {2.5, 4}}},
+    {Operation::kMomentum, {{10, 10}, {1, 0}, {2, 4}}, {0.1, 0.5, 0, 1}, {}, {{9.3, 9.6}, {0.7, 0.4}}},
+    // The first step of Adam moves by the rate against the gradient's sign.
+    {Operation::kAdam,
+     {{1, 1}, {0, 0}, {0, 0}, {5, -0.25}},
+     {0.1, 0.5, 0.75, 0, 1},
+     {},
+     {{0.9, 1.1}, {2.5, -0.125}, {6.25, 0.015625}}},
+    {Operation::kRmsProp, {{1, 1}, {0, 0}, {0, 0}, {2, -4}}, {0.5, 0, 0, 0, 0, 0}, {}, {{0.5, 1.5}, {4, 16}, {1, -1}}},
+    {Operation::kAdagrad, {{1, 1}, {5, 0}, {2, -4}}, {0.3, 0, 0}, {}, {{0.8, 1.3}, {9, 16}}},
+    {Operation::kWeightDecay, {{10, -4}, {1, 0}}, {0.5}, {}, {{5, -4}}},
+    {Operation::kClip, {{3, -0.25}}, {0.5}, {}, {{0.5, -0.25}}},
+};
+
 // Small problems by hand; results are NaN before.
-const std::vector<LayerCase> kLayers = {
+const std::vector<OperationCase> kRows = {
+    {Operation::kLinear,
+     {std::vector<double>(6, kNan), {1, 2, 3, 4}, {1, 0, 2, 0, 1, 3}, {10, 20, 30}},
+     {2, 2, 3},
+     {},
+     {{11, 22, 38, 13, 24, 48}}},
+    // Products with the transposes, and the sum of the rows.
+    {Operation::kLinearGradients,
+     {std::vector<double>(4, kNan),
+      std::vector<double>(6, kNan),
+      {kNan, kNan, kNan},
+      {1, 2, 3, 4},
+      {1, 0, 2, 0, 1, 3},
+      {1, 0, 0, 0, 1, 1}},
+     {2, 2, 3},
+     {},
+     {{1, 0, 2, 4}, {1, 3, 3, 2, 4, 4}, {1, 1, 1}}},
+    {Operation::kEmbedding,
+     {std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}},
+     {2, 3, 3},
+     {2, 0, 2},
+     {{5, 6, 1, 2, 5, 6}}},
+    // The mean over the rows, and the mean by their weights.
+    {Operation::kSoftmaxCrossEntropy,
+     {{kNan}, std::vector<double>(4, kNan), {5, 5, 7, 7}},
+     {2, 2},
+     {1, 0},
+     {{std::log(2.0)}, {0.25, -0.25, -0.25, 0.25}}},
+    {Operation::kSoftmaxCrossEntropy,
+     {{kNan}, std::vector<double>(4, kNan), {5, 5, 7, 7}, {0, 3}},
+     {2, 2},
+     {1, 0},
+     {{std::log(2.0)}, {0, 0, -0.5, 0.5}}},
     // relu bounded by 6
-    {LayerOp::kActivate, {{kNan, kNan, kNan}, {-1, 2, 9}}, {2, 1, 3, 6}, {}, {{0, 2, 6}}},
-    {LayerOp::kActivationGradient, {{kNan, kNan, kNan}, {0, 2, 6}, {5, 5, 5}}, {2, 1, 3, 6}, {}, {{0, 5, 0}}},
+    {Operation::kActivate, {{kNan, kNan, kNan}, {-1, 2, 9}}, {2, 1, 3, 6}, {}, {{0, 2, 6}}},
+    {Operation::kActivationGradient, {{kNan, kNan, kNan}, {0, 2, 6}, {5, 5, 5}}, {2, 1, 3, 6}, {}, {{0, 5, 0}}},
     // (1, 3): mean 2, deviation 1
-    {LayerOp::kLayerNorm, {{kNan, kNan}, {1, 3}, {10, 10}, {1, 2}}, {1, 2, 0}, {}, {{-9, 12}}},
+    {Operation::kLayerNorm, {{kNan, kNan}, {1, 3}, {10, 10}, {1, 2}}, {1, 2, 0}, {}, {{-9, 12}}},
     // Both columns of the normalized row get the same gradient: nothing is left of it in x.
-    {LayerOp::kLayerNormGradients,
+    {Operation::kLayerNormGradients,
      {{kNan, kNan}, {kNan, kNan}, {kNan, kNan}, {1, 3}, {1, 1}, {4, 4}},
      {1, 2, 0},
      {},
      {{0, 0}, {-4, 4}, {4, 4}}},
     // Three steps of two rows of one column; the second row has two steps.
-    {LayerOp::kMaskSequence,
+    {Operation::kMaskSequence,
      {std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}},
      {3, 2, 1},
      {3, 2},
      {{1, 2, 3, 4, 5, 0}}},
-    {LayerOp::kReverseSequence,
+    {Operation::kReverseSequence,
      {std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}},
      {3, 2, 1},
      {3, 2},
      {{5, 4, 3, 2, 1, 0}}},
-    {LayerOp::kPoolSequence, {{kNan, kNan}, {1, 2, 3, 4, 5, 6}}, {3, 2, 1, 0, 1}, {3, 2}, {{5, 4}}},
-    {LayerOp::kPoolSequence, {{kNan, kNan}, {1, 2, 3, 4, 5, 6}}, {3, 2, 1, 1, 1}, {3, 2}, {{3, 3}}},
-    {LayerOp::kPoolSequence, {{kNan, kNan}, {1, 2, 3, 4, 5, 6}}, {3, 2, 1, 2, 1}, {3, 1}, {{5, 2}}},
-    {LayerOp::kPoolSequenceGradient,
+    {Operation::kPoolSequence, {{kNan, kNan}, {1, 2, 3, 4, 5, 6}}, {3, 2, 1, 0, 1}, {3, 2}, {{5, 4}}},
+    {Operation::kPoolSequence, {{kNan, kNan}, {1, 2, 3, 4, 5, 6}}, {3, 2, 1, 1, 1}, {3, 2}, {{3, 3}}},
+    {Operation::kPoolSequence, {{kNan, kNan}, {1, 2, 3, 4, 5, 6}}, {3, 2, 1, 2, 1}, {3, 1}, {{5, 2}}},
+    {Operation::kPoolSequenceGradient,
      {std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}, {6, 8}},
      {3, 2, 1, 1, 1},
      {3, 2},
      {{2, 4, 2, 4, 2, 0}}},
     // Equal scores: the mean of the row's own steps.
-    {LayerOp::kAttend,
+    {Operation::kAttend,
      {{kNan, kNan}, std::vector<double>(6, kNan), {1, 2, 3, 4, 5, 6}, {7, 7, 7, 7, 7, 7}},
      {3, 2, 1},
      {3, 2},
      {{3, 3}, {1. / 3, .5, 1. / 3, .5, 1. / 3, 0}}},
     // x·dy of the two steps are 2 and 6, their mean 4.
-    {LayerOp::kAttendGradients, {{kNan, kNan}, {kNan, kNan}, {1, 3}, {.5, .5}, {2}}, {2, 1, 1}, {}, {{1, 1}, {-1, 1}}},
+    {Operation::kAttendGradients,
+     {{kNan, kNan}, {kNan, kNan}, {1, 3}, {.5, .5}, {2}},
+     {2, 1, 1},
+     {},
+     {{1, 1}, {-1, 1}}},
     // Squared errors 1 and 9
-    {LayerOp::kElementLoss, {{kNan}, {kNan, kNan}, {1, 3}, {2, 0}}, {0, 1, 2}, {}, {{5}, {-1, 3}}},
+    {Operation::kElementLoss, {{kNan}, {kNan, kNan}, {1, 3}, {2, 0}}, {0, 1, 2}, {}, {{5}, {-1, 3}}},
 };
 
+std::vector<OperationCase> AllCases() {
+  std::vector<OperationCase> cases = kRows;
+  cases.insert(cases.end(), kUpdates.begin(), kUpdates.end());
+  // Adds to the table, the rows of a repeated id too.
+  cases.push_back({Operation::kEmbeddingGradient,
+                   {{1, 2, 3, 4, 5, 6}, {10, 20, 30, 40, 50, 60}},
+                   {2, 3, 3},
+                   {2, 0, 2},
+                   {{31, 42, 3, 4, 65, 86}}});
+  return cases;
+}
+
 template <typename T>
-Napi::Object Layer(const ExecutorCalls<T>& calls, const LayerCase& each) {
+Napi::Object ArgumentsOfCase(const ExecutorCalls<T>& calls, const OperationCase& each) {
   std::vector<Napi::Value> operands;
   std::vector<double> counts;
   for (const auto& operand : each.operands) {
     operands.push_back(calls.Array(std::vector<T>(operand.begin(), operand.end())));
     counts.push_back(static_cast<double>(operand.size()));
   }
-  return calls.ObjectOf({{"op", calls.Value(static_cast<double>(each.op))},
+  counts.push_back(static_cast<double>(each.integers.size()));
+  const Napi::Value integers = each.integers.empty() ? calls.env.Null() : Napi::Value(calls.Array(each.integers));
+  return calls.ObjectOf({{"op", calls.Value(static_cast<double>(each.operation))},
                          {"operands", ListOf(calls, operands)},
                          {"counts", calls.Array(counts)},
-                         {"lengths", each.lengths.empty() ? calls.env.Null() : Napi::Value(calls.Array(each.lengths))},
+                         {"integers", integers},
                          {"numbers", calls.Array(each.numbers)}});
 }
 
-TEST_CASE_TEMPLATE("layer runs the operation of its number, with its lengths", T, float, double) {
+template <typename T>
+std::vector<T> OperandOf(const Napi::Object& arguments, uint32_t k) {
+  return ElementsOf<T>(arguments.Get("operands").As<Napi::Array>().Get(k));
+}
+
+TEST_CASE_TEMPLATE("run computes the operation of its number", T, float, double) {
   ExecutorCalls<T> calls;
-  for (const LayerCase& each : kLayers) {
-    const Napi::Object arguments = Layer(calls, each);
-    CAPTURE(static_cast<int>(each.op));
-    calls.Run("layer", arguments);
-    const auto operands = arguments.Get("operands").As<Napi::Array>();
+  for (const OperationCase& each : AllCases()) {
+    const Napi::Object arguments = ArgumentsOfCase(calls, each);
+    CAPTURE(static_cast<int>(each.operation));
+    calls.Run("run", arguments);
     for (uint32_t k = 0; k < each.operands.size(); k++) {
       // Results, then operands that were read and not written.
       const bool is_result = k < each.expected.size();
-      CHECK(IsNear(ElementsOf<T>(operands.Get(k)), is_result ? each.expected[k] : each.operands[k]));
+      CHECK(IsNear(OperandOf<T>(arguments, k), is_result ? each.expected[k] : each.operands[k]));
     }
   }
 }
 
-TEST_CASE("layer refuses operands of another number of elements than was checked, and writes nothing") {
+TEST_CASE("run of weight decay without a mask shrinks every element") {
   ExecutorCalls<double> calls;
-  for (const LayerCase& each : kLayers) {
+  const Napi::Object arguments = ArgumentsOfCase(calls, {Operation::kWeightDecay, {{10, -4}, {1, 1}}, {0.5}, {}, {}});
+  arguments.Get("operands").As<Napi::Array>().Set(1u, calls.env.Null());
+  calls.Run("run", arguments);
+  CHECK(OperandOf<double>(arguments, 0) == std::vector<double>{5, -2});
+}
+
+TEST_CASE("run refuses operands of another number of elements than was checked, and of another type; writes nothing") {
+  ExecutorCalls<double> calls;
+  for (const OperationCase& each : AllCases()) {
     for (uint32_t k = 0; k < each.operands.size(); k++) {
-      const Napi::Object arguments = Layer(calls, each);
-      const auto operands = arguments.Get("operands").As<Napi::Array>();
-      Transfer(operands.Get(k).As<Napi::Object>());
-      CAPTURE(static_cast<int>(each.op));
+      CAPTURE(static_cast<int>(each.operation));
       CAPTURE(k);
-      CHECK(ErrorOf([&] { calls.Run("layer", arguments); }) == kTransferred);
-      if (k > 0) CHECK(std::isnan(ElementsOf<double>(operands.Get(0u))[0]));
+      const auto refuses = [&](const Napi::Value& wrong, const char* code) {
+        const Napi::Object arguments = ArgumentsOfCase(calls, each);
+        const auto operands = arguments.Get("operands").As<Napi::Array>();
+        if (wrong.IsEmpty()) {
+          Transfer(operands.Get(k).As<Napi::Object>());
+        } else {
+          operands.Set(k, wrong);
+        }
+        CHECK(ErrorOf([&] { calls.Run("run", arguments); }) == code);
+        if (k == 0) return;
+        const std::vector<double> first = OperandOf<double>(arguments, 0);
+        CHECK((std::isnan(first[0]) || first == each.operands[0]));
+      };
+      refuses({}, kTransferred);
+      refuses(calls.Array<double>(std::vector<double>(each.operands[k].size() + 1)), kTransferred);
+      refuses(calls.Array<float>(std::vector<float>(each.operands[k].size())), kDtype);
     }
   }
+}
+
+TEST_CASE("run refuses integers that were transferred, are of another number or another type, and writes nothing") {
+  ExecutorCalls<double> calls;
+  for (const OperationCase& each : AllCases()) {
+    if (each.integers.empty()) continue;
+    CAPTURE(static_cast<int>(each.operation));
+    const Napi::Object arguments = ArgumentsOfCase(calls, each);
+    Transfer(arguments.Get("integers").As<Napi::Object>());
+    CHECK(ErrorOf([&] { calls.Run("run", arguments); }) == kTransferred);
+    arguments.Set("integers", calls.Array<int32_t>({1}));
+    CHECK(ErrorOf([&] { calls.Run("run", arguments); }) == kTransferred);
+    arguments.Set("integers", calls.Array<double>({3, 2}));
+    CHECK(ErrorOf([&] { calls.Run("run", arguments); }) == kDtype);
+    const std::vector<double> first = OperandOf<double>(arguments, 0);
+    CHECK((std::isnan(first[0]) || first == each.operands[0]));
+  }
+}
+
+TEST_CASE("run refuses ids beyond the classes, and absent ones, and writes nothing") {
+  ExecutorCalls<double> calls;
+  for (OperationCase each : AllCases()) {
+    const bool has_ids = each.operation == Operation::kEmbedding || each.operation == Operation::kEmbeddingGradient ||
+                         each.operation == Operation::kSoftmaxCrossEntropy;
+    if (!has_ids) continue;
+    const auto refuses = [&](const Napi::Object& arguments) {
+      CHECK(ErrorOf([&] { calls.Run("run", arguments); }) == kTransferred);
+      const std::vector<double> first = OperandOf<double>(arguments, 0);
+      CHECK((std::isnan(first[0]) || first == each.operands[0]));
+    };
+    for (const int32_t id : {3, -1, std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
+      each.integers.back() = id;
+      refuses(ArgumentsOfCase(calls, each));
+    }
+    const Napi::Object none = ArgumentsOfCase(calls, each);
+    none.Set("integers", calls.env.Null());
+    refuses(none);
+  }
+}
+
+TEST_CASE("run of an embedding of no ids writes nothing") {
+  ExecutorCalls<float> calls;
+  for (const Operation operation : {Operation::kEmbedding, Operation::kEmbeddingGradient}) {
+    const bool is_gradient = operation == Operation::kEmbeddingGradient;
+    const std::vector<std::vector<double>> operands = {is_gradient ? std::vector<double>{1, 2} : std::vector<double>{},
+                                                       is_gradient ? std::vector<double>{} : std::vector<double>{1, 2}};
+    const Napi::Object arguments = ArgumentsOfCase(calls, {operation, operands, {2, 1, 0}, {}, {}});
+    CHECK(ErrorOf([&] { calls.Run("run", arguments); }).empty());
+    CHECK(OperandOf<float>(arguments, is_gradient ? 0 : 1) == std::vector<float>{1, 2});
+  }
+}
+
+TEST_CASE("run refuses counts of another number of operands") {
+  ExecutorCalls<double> calls;
+  const Napi::Object arguments = ArgumentsOfCase(calls, kRows[0]);
+  arguments.Set("counts", calls.Array<double>({6, 4, 6, 3}));
+  CHECK(ErrorOf([&] { calls.Run("run", arguments); }) == kTransferred);
 }
 
 // A job of tensors of any shape: its operands, the result first, and the numbers of its rule and its walks.
@@ -521,22 +492,6 @@ TEST_CASE("elements and reduce refuse operands of another number of elements tha
   CHECK(ErrorOf([&] { calls.Run("products", products); }) == kTransferred);
 }
 
-TEST_CASE("layer refuses lengths that were transferred or are those of another batch") {
-  ExecutorCalls<double> calls;
-  for (const LayerCase& each : kLayers) {
-    if (each.lengths.empty()) continue;
-    CAPTURE(static_cast<int>(each.op));
-    const Napi::Object arguments = Layer(calls, each);
-    Transfer(arguments.Get("lengths").As<Napi::Object>());
-    CHECK(ErrorOf([&] { calls.Run("layer", arguments); }) == kTransferred);
-    arguments.Set("lengths", calls.Array<int32_t>({1}));
-    CHECK(ErrorOf([&] { calls.Run("layer", arguments); }) == kTransferred);
-    arguments.Set("lengths", calls.Array<double>({3, 2}));
-    CHECK(ErrorOf([&] { calls.Run("layer", arguments); }) == kDtype);
-    CHECK(std::isnan(ElementsOf<double>(arguments.Get("operands").As<Napi::Array>().Get(0u))[0]));
-  }
-}
-
 struct Refusal {
   const char* operation;
   std::function<Napi::Object(const ExecutorCalls<float>&)> arguments;
@@ -546,17 +501,7 @@ struct Refusal {
 
 // Operations with named arrays.
 const std::vector<Refusal> kNamed = {
-    {"linear", Linear<float>, {"input", "kernel", "bias", "output"}, {}, {}, {"output"}},
-    {"linearGradients",
-     LinearGradients<float>,
-     {"input", "kernel", "dOutput", "dInput", "dKernel", "dBias"},
-     {},
-     {},
-     {"dInput", "dKernel", "dBias"}},
     {"addProduct", AddProduct<float>, {"c", "a", "b"}, {}, {"layout"}, {"c"}},
-    {"embedding", Embedding<float>, {"table", "output"}, {"ids"}, {}, {"output"}},
-    {"embeddingGradient", Embedding<float>, {"table", "output"}, {"ids"}, {}, {"table"}},
-    {"softmaxCrossEntropy", CrossEntropy<float>, {"logits", "loss", "gradient"}, {"labels"}, {}, {"loss", "gradient"}},
     {"ctcLoss",
      Ctc<float>,
      {"logits", "rowLosses", "gradient", "loss"},

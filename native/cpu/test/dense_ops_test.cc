@@ -1,4 +1,5 @@
 #include "dense/dense_ops.h"
+#include "dense/operations.h"
 
 #include <doctest/doctest.h>
 
@@ -194,10 +195,14 @@ CrossEntropy<T> CrossEntropyOf(const Kernels& kernels, const std::vector<T>& log
                                const std::vector<T>& weights = {}) {
   Machine<T> machine(2, kernels);
   CrossEntropy<T> result{0, std::vector<T>(logits.size(), std::numeric_limits<T>::quiet_NaN())};
-  const auto rows = static_cast<ptrdiff_t>(labels.size());
-  result.loss =
-      SoftmaxCrossEntropy(machine.engine, logits.data(), labels.data(), weights.empty() ? nullptr : weights.data(),
-                          result.gradient.data(), rows, static_cast<ptrdiff_t>(logits.size()) / rows);
+  OperationOperands<T> on{};
+  const std::vector<const T*> data = {&result.loss, result.gradient.data(), logits.data(),
+                                      weights.empty() ? nullptr : weights.data()};
+  for (size_t k = 0; k < data.size(); k++) on.data[k] = const_cast<T*>(data[k]);
+  on.integers = labels.data();
+  on.numbers[0] = static_cast<double>(labels.size());
+  on.numbers[1] = static_cast<double>(logits.size() / labels.size());
+  RunOperation(machine.engine, Operation::kSoftmaxCrossEntropy, on);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dense/operations.h"
 #include "executor_calls.h"
 
 namespace cudnn_rnn {
@@ -12,25 +13,33 @@ namespace {
 
 using in_process_node_api::PromiseState;
 
+// Arguments of `run`.
+Napi::Object ArgumentsOf(const AddonCalls& calls, Operation operation, const std::vector<Napi::Value>& arrays,
+                         double elements, const std::vector<double>& numbers) {
+  Napi::Array operands = Napi::Array::New(calls.env);
+  for (size_t k = 0; k < arrays.size(); k++) operands.Set(static_cast<uint32_t>(k), arrays[k]);
+  std::vector<double> counts(arrays.size(), elements);
+  counts.push_back(0);
+  return calls.ObjectOf({{"op", calls.Value(static_cast<double>(operation))},
+                         {"operands", operands},
+                         {"counts", calls.Array(counts)},
+                         {"integers", calls.env.Null()},
+                         {"numbers", calls.Array(numbers)}});
+}
+
+Napi::Array OperandsOf(const Napi::Object& arguments) { return arguments.Get("operands").As<Napi::Array>(); }
+
 // Adds 1 to the elements of `x`: an operation that is always queued.
 template <typename T>
 Napi::Object AddOne(const ExecutorCalls<T>& calls, const Napi::Object& x, size_t count) {
-  Napi::Array operands = Napi::Array::New(calls.env);
-  operands.Set(0u, x);
-  operands.Set(1u, calls.Array(std::vector<T>(count, T{1})));
-  return calls.ObjectOf(
-      {{"rule", calls.Value(1.0)}, {"operands", operands}, {"numbers", calls.template Array<double>({1})}});
+  return ArgumentsOf(calls, Operation::kAddScaled, {x, calls.Array(std::vector<T>(count, T{1}))},
+                     static_cast<double>(count), {1});
 }
 
 // y [1] = 2·3 + 1: an operation that is brief.
 Napi::Object BriefProduct(const AddonCalls& calls) {
-  return calls.ObjectOf({{"rows", calls.Value(1.0)},
-                         {"inputs", calls.Value(1.0)},
-                         {"outputs", calls.Value(1.0)},
-                         {"input", calls.Array<double>({2})},
-                         {"kernel", calls.Array<double>({3})},
-                         {"bias", calls.Array<double>({1})},
-                         {"output", calls.Array<double>({0})}});
+  const auto one = [&](double value) -> Napi::Value { return calls.Array<double>({value}); };
+  return ArgumentsOf(calls, Operation::kLinear, {one(0), one(2), one(3), one(1)}, 1, {1, 1, 1});
 }
 
 TEST_CASE("NativeExecutor describes the instruction set and the threads it was opened with") {
@@ -64,7 +73,7 @@ TEST_CASE("NativeExecutor that is refused a thread-safe function is not opened")
 TEST_CASE("NativeExecutor that is idle does not keep the process alive") {
   ExecutorCalls<double> calls;
   CHECK_FALSE(calls.environment.KeepsProcessAlive());
-  calls.Run("linear", BriefProduct(calls));
+  calls.Run("run", BriefProduct(calls));
   CHECK_FALSE(calls.environment.KeepsProcessAlive());
 }
 
@@ -75,7 +84,7 @@ TEST_CASE("NativeExecutor keeps the process alive while a promise waits") {
   const Napi::Value promise = calls.Call(calls.executor, "done", 1.0);
   CHECK(calls.environment.StateOf(promise) == PromiseState::kPending);
   CHECK(calls.environment.KeepsProcessAlive());
-  calls.Call(calls.executor, "update", AddOne(calls, x, 1));
+  calls.Call(calls.executor, "run", AddOne(calls, x, 1));
   calls.environment.Await([&] { return calls.environment.StateOf(promise) != PromiseState::kPending; });
   CHECK(calls.environment.StateOf(promise) == PromiseState::kFulfilled);
   CHECK(Napi::Value(calls.env, calls.environment.ResultOf(promise)).IsUndefined());
@@ -86,8 +95,8 @@ TEST_CASE("NativeExecutor keeps the process alive while a promise waits") {
 TEST_CASE("NativeExecutor has run a brief operation when the call returns") {
   ExecutorCalls<double> calls;
   const Napi::Object arguments = BriefProduct(calls);
-  CHECK(calls.Call(calls.executor, "linear", arguments).ToNumber().DoubleValue() == 0);
-  CHECK(ElementsOf<double>(arguments, "output") == std::vector<double>{7});
+  CHECK(calls.Call(calls.executor, "run", arguments).ToNumber().DoubleValue() == 0);
+  CHECK(ElementsOf<double>(OperandsOf(arguments).Get(0u)) == std::vector<double>{7});
   CHECK(calls.Call(calls.executor, "completed", 1.0).ToBoolean().Value());
   CHECK_FALSE(calls.Call(calls.executor, "completed", 2.0).ToBoolean().Value());
   // Nothing is left to run, so nothing holds the arrays.
@@ -99,10 +108,10 @@ TEST_CASE("NativeExecutor numbers operations from 1 and runs them in their order
   constexpr size_t kCount = 40000;
   const Napi::Object x = calls.Array(std::vector<double>(kCount, 0.5));
   for (int k = 1; k <= 20; k++) {
-    CHECK(calls.Call(calls.executor, "update", AddOne(calls, x, kCount)).ToNumber().DoubleValue() == k);
+    CHECK(calls.Call(calls.executor, "run", AddOne(calls, x, kCount)).ToNumber().DoubleValue() == k);
   }
   // Brief, but after those queued.
-  const double last = calls.Call(calls.executor, "linear", BriefProduct(calls)).ToNumber().DoubleValue();
+  const double last = calls.Call(calls.executor, "run", BriefProduct(calls)).ToNumber().DoubleValue();
   CHECK((last == 21 || last == 0));  // 0 if they are done
   calls.Call(calls.executor, "wait", 21.0);
   CHECK(calls.Call(calls.executor, "completed", 21.0).ToBoolean().Value());
@@ -117,7 +126,7 @@ TEST_CASE("NativeExecutor holds the arrays of a queued operation until it is don
   for (int k = 0; k < 5; k++) queued.push_back(AddOne(calls, x, kCount));
   std::vector<double> numbers;
   for (const Napi::Object& each : queued) {
-    numbers.push_back(calls.Call(calls.executor, "update", each).ToNumber().DoubleValue());
+    numbers.push_back(calls.Call(calls.executor, "run", each).ToNumber().DoubleValue());
     const bool is_held = calls.environment.IsHeld(x);
     const bool is_done = calls.Call(calls.executor, "completed", numbers.back()).ToBoolean().Value();
     CHECK((is_held || is_done));
@@ -132,7 +141,7 @@ TEST_CASE("NativeExecutor settles promises of any order, several of one operatio
   const Napi::Object x = calls.Array<double>({0});
   std::vector<Napi::Value> promises;
   for (const double number : {3.0, 1.0, 2.0, 3.0}) promises.push_back(calls.Call(calls.executor, "done", number));
-  for (int k = 0; k < 3; k++) calls.Call(calls.executor, "update", AddOne(calls, x, 1));
+  for (int k = 0; k < 3; k++) calls.Call(calls.executor, "run", AddOne(calls, x, 1));
   for (const Napi::Value& promise : promises) {
     calls.environment.Await([&] { return calls.environment.StateOf(promise) != PromiseState::kPending; });
     CHECK(calls.environment.StateOf(promise) == PromiseState::kFulfilled);
@@ -144,7 +153,7 @@ TEST_CASE("NativeExecutor settles promises of any order, several of one operatio
 TEST_CASE("NativeExecutor::close rejects the promises that wait, and may be called again") {
   ExecutorCalls<double> calls;
   const Napi::Object x = calls.Array<double>({0});
-  calls.Call(calls.executor, "update", AddOne(calls, x, 1));
+  calls.Call(calls.executor, "run", AddOne(calls, x, 1));
   const Napi::Value promise = calls.Call(calls.executor, "done", 9.0);
   calls.Call(calls.executor, "close");
   CHECK(calls.environment.StateOf(promise) == PromiseState::kRejected);
@@ -162,7 +171,7 @@ TEST_CASE("NativeExecutor::close drops operations that have not begun") {
   const Napi::Object x = calls.Array(std::vector<double>(kCount));
   constexpr int kQueued = 200;
   const Napi::Object arguments = AddOne(calls, x, kCount);
-  for (int k = 0; k < kQueued; k++) calls.Call(calls.executor, "update", arguments);
+  for (int k = 0; k < kQueued; k++) calls.Call(calls.executor, "run", arguments);
   calls.Call(calls.executor, "close");
   const std::vector<double> at_close = ElementsOf<double>(x);
   // Every operation was run whole or not at all, and none runs later: the thread has ended.
@@ -176,7 +185,7 @@ TEST_CASE("NativeExecutor ends its thread before its environment, also with oper
   ExecutorCalls<double> calls;
   constexpr size_t kCount = 100000;
   const Napi::Object x = calls.Array(std::vector<double>(kCount));
-  for (int k = 0; k < 50; k++) calls.Call(calls.executor, "update", AddOne(calls, x, kCount));
+  for (int k = 0; k < 50; k++) calls.Call(calls.executor, "run", AddOne(calls, x, kCount));
   calls.Call(calls.executor, "done", 50.0);
   calls.environment.RunCleanupHooks();
   const std::vector<double> after = ElementsOf<double>(x);
@@ -191,7 +200,7 @@ TEST_CASE("NativeExecutor drops the promises of an environment in which JavaScri
   // Milliseconds, so that it is not done before JavaScript ends.
   constexpr size_t kCount = 4'000'000;
   const Napi::Object x = calls.Array(std::vector<double>(kCount));
-  calls.Call(calls.executor, "update", AddOne(calls, x, kCount));
+  calls.Call(calls.executor, "run", AddOne(calls, x, kCount));
   const Napi::Value promise = calls.Call(calls.executor, "done", 1.0);
   calls.environment.EndJavaScript();
   calls.environment.Await([&] { return !calls.environment.KeepsProcessAlive(); });
@@ -209,10 +218,10 @@ TEST_CASE("NativeExecutor that is collected removes its hook and ends its thread
 TEST_CASE("NativeExecutor that refuses an operation queues nothing") {
   ExecutorCalls<double> calls;
   const Napi::Object arguments = BriefProduct(calls);
-  arguments.Set("bias", calls.Array<double>({1, 2}));
-  CHECK(ErrorOf([&] { calls.Call(calls.executor, "linear", arguments); }) == kTransferred);
-  CHECK(ElementsOf<double>(arguments, "output") == std::vector<double>{0});
-  calls.Run("linear", BriefProduct(calls));
+  OperandsOf(arguments).Set(3u, calls.Array<double>({1, 2}));
+  CHECK(ErrorOf([&] { calls.Call(calls.executor, "run", arguments); }) == kTransferred);
+  CHECK(ElementsOf<double>(OperandsOf(arguments).Get(0u)) == std::vector<double>{0});
+  calls.Run("run", BriefProduct(calls));
   CHECK(calls.Call(calls.executor, "completed", 1.0).ToBoolean().Value());
   CHECK_FALSE(calls.Call(calls.executor, "completed", 2.0).ToBoolean().Value());
 }
@@ -243,7 +252,7 @@ TEST_CASE(
   CHECK(ErrorOf([&] { calls.Settled(1); }) == "undefined ERR_OUT_OF_MEMORY");
   CHECK_FALSE(calls.environment.IsHeld(arguments));
   const Napi::Object x = calls.Array<float>({1});
-  calls.Run("update", AddOne(calls, x, 1));
+  calls.Run("run", AddOne(calls, x, 1));
   CHECK(ElementsOf<float>(x) == std::vector<float>{2});
 }
 

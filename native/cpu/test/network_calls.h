@@ -8,30 +8,22 @@
 
 namespace cudnn_rnn {
 
-// The descriptor of packages/canonical that has these options.
-inline Napi::Object DescriptorOf(const AddonCalls& calls, const NetworkOptions& options) {
-  const char* const modes[] = {"lstm", "gru", "rnn_relu", "rnn_tanh"};
-  const char* bias = options.input_bias       ? options.recurrent_bias ? "double" : "single_input"
-                     : options.recurrent_bias ? "single_recurrent"
-                                              : "none";
-  Napi::Object descriptor =
-      calls.ObjectOf({{"cellMode", calls.Value(modes[static_cast<int>(options.cell)])},
-                      {"numLayers", calls.Value(static_cast<double>(options.layers))},
-                      {"direction", calls.Value(options.directions == 2 ? "bidirectional" : "unidirectional")},
-                      {"numUnits", calls.Value(static_cast<double>(options.units))},
-                      {"inputSize", calls.Value(static_cast<double>(options.input_size))},
-                      {"inputMode", calls.Value(options.skip_input ? "skip_input" : "linear_input")},
-                      {"biasMode", calls.Value(bias)},
-                      {"dropout", calls.Value(options.dropout)},
-                      {"seed", calls.Value(static_cast<double>(options.seed))}});
-  if (options.projection > 0) descriptor.Set("numProj", calls.Value(static_cast<double>(options.projection)));
-  if (std::isfinite(options.clip)) descriptor.Set("cellClip", calls.Value(options.clip));
-  return descriptor;
-}
-
 template <typename T>
 Napi::Object NewNetwork(const ExecutorCalls<T>& calls, const NetworkOptions& options) {
-  return calls.New("NativeNetwork", calls.executor, DescriptorOf(calls, options));
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  const std::vector<double> numbers = {number(options.cell),
+                                       number(options.layers),
+                                       number(options.directions),
+                                       number(options.units),
+                                       number(options.input_size),
+                                       number(options.projection),
+                                       number(options.skip_input),
+                                       number(options.input_bias),
+                                       number(options.recurrent_bias),
+                                       options.clip,
+                                       options.dropout,
+                                       number(options.seed)};
+  return calls.New("NativeNetwork", calls.executor, calls.Array(numbers));
 }
 
 // An array of numbers in double precision as one of T.

@@ -17,25 +17,25 @@ template <typename T>
 struct Variable {
   T x = 1, first = 0, second = 0;
 
-  void Step(UpdateRule rule, std::vector<T*> operands, std::vector<double> numbers) {
-    UpdateOperands<T> update{};
+  void Step(Operation rule, std::vector<T*> operands, std::vector<double> numbers) {
+    OperationOperands<T> update{};
     std::copy(operands.begin(), operands.end(), update.data);
     std::copy(numbers.begin(), numbers.end(), update.numbers);
     ApplyUpdate(rule, update, 0, 1);
   }
   void Momentum(T gradient, double rate, double momentum, bool nesterov, bool rate_in_velocity) {
-    Step(UpdateRule::kMomentum, {&x, &first, &gradient},
+    Step(Operation::kMomentum, {&x, &first, &gradient},
          {rate, momentum, static_cast<double>(nesterov), static_cast<double>(rate_in_velocity)});
   }
   void Adam(T gradient, double rate, double beta1, double beta2, double epsilon, int step) {
-    Step(UpdateRule::kAdam, {&x, &first, &second, &gradient}, {rate, beta1, beta2, epsilon, static_cast<double>(step)});
+    Step(Operation::kAdam, {&x, &first, &second, &gradient}, {rate, beta1, beta2, epsilon, static_cast<double>(step)});
   }
   void RmsProp(T gradient, double rate, double decay, double momentum, double epsilon, bool in_root, bool in_velocity) {
-    Step(UpdateRule::kRmsProp, {&x, &first, &second, &gradient},
+    Step(Operation::kRmsProp, {&x, &first, &second, &gradient},
          {rate, decay, momentum, epsilon, static_cast<double>(in_root), static_cast<double>(in_velocity)});
   }
   void Adagrad(T gradient, double rate, double epsilon, bool in_root) {
-    Step(UpdateRule::kAdagrad, {&x, &first, &gradient}, {rate, epsilon, static_cast<double>(in_root)});
+    Step(Operation::kAdagrad, {&x, &first, &gradient}, {rate, epsilon, static_cast<double>(in_root)});
   }
 };
 
@@ -147,19 +147,19 @@ TEST_CASE_TEMPLATE("Adagrad's steps shrink with the root of their number", T, fl
 TEST_CASE_TEMPLATE("weight decay shrinks all elements, or those of the mask", T, float, double) {
   std::vector<T> x{1, -2, 3};
   std::vector<T> mask{1, 0, T{0.5}};
-  UpdateOperands<T> update{{x.data(), nullptr}, {0.25}};
-  ApplyUpdate(UpdateRule::kWeightDecay, update, 0, 3);
+  OperationOperands<T> update{{x.data(), nullptr}, 3, nullptr, {0.25}};
+  ApplyUpdate(Operation::kWeightDecay, update, 0, 3);
   CHECK(x == std::vector<T>{T{0.75}, T{-1.5}, T{2.25}});
   update.data[1] = mask.data();
-  ApplyUpdate(UpdateRule::kWeightDecay, update, 0, 3);
+  ApplyUpdate(Operation::kWeightDecay, update, 0, 3);
   CHECK(x == std::vector<T>{T{0.5625}, T{-1.5}, T{1.96875}});
 }
 
 TEST_CASE_TEMPLATE("clip limits both signs and infinities, and keeps NaN and the sign of zero", T, float, double) {
   const T infinity = std::numeric_limits<T>::infinity();
   std::vector<T> x{5, -5, infinity, -infinity, 2, -2, T{-0.0}, std::numeric_limits<T>::quiet_NaN()};
-  const UpdateOperands<T> update{{x.data()}, {2}};
-  ApplyUpdate(UpdateRule::kClip, update, 0, static_cast<ptrdiff_t>(x.size()));
+  const OperationOperands<T> update{{x.data()}, 8, nullptr, {2}};
+  ApplyUpdate(Operation::kClip, update, 0, static_cast<ptrdiff_t>(x.size()));
   const std::vector<T> expected{2, -2, 2, -2, 2, -2, 0};
   for (size_t k = 0; k < expected.size(); k++) CHECK(x[k] == expected[k]);
   CHECK(std::signbit(x[6]));
@@ -168,15 +168,16 @@ TEST_CASE_TEMPLATE("clip limits both signs and infinities, and keeps NaN and the
 
 TEST_CASE_TEMPLATE("every rule changes the elements of its range alone, and equally in any parts", T, float, double) {
   constexpr ptrdiff_t kCount = 41;
-  for (const UpdateRule rule :
-       {UpdateRule::kAssign, UpdateRule::kAddScaled, UpdateRule::kMomentum, UpdateRule::kAdam, UpdateRule::kRmsProp,
-        UpdateRule::kAdagrad, UpdateRule::kWeightDecay, UpdateRule::kClip}) {
+  for (const Operation rule : {Operation::kAssign, Operation::kAddScaled, Operation::kMomentum, Operation::kAdam,
+                               Operation::kRmsProp, Operation::kAdagrad, Operation::kWeightDecay, Operation::kClip}) {
     const std::vector<T> initial[4] = {Sine<T>(kCount, 0.3), std::vector<T>(kCount, T{0.5}),
                                        std::vector<T>(kCount, T{0.25}), Sine<T>(kCount, 0.7)};
     const auto run = [&](std::vector<ptrdiff_t> bounds) {
       std::vector<std::vector<T>> data(std::begin(initial), std::end(initial));
-      UpdateOperands<T> update{{data[0].data(), data[1].data(), data[2].data(), data[3].data()},
-                               {0.1, 0.9, 0.99, 0.01, 1, 0}};
+      OperationOperands<T> update{{data[0].data(), data[1].data(), data[2].data(), data[3].data()},
+                                  kCount,
+                                  nullptr,
+                                  {0.1, 0.9, 0.99, 0.01, 1, 0}};
       for (size_t k = 1; k < bounds.size(); k++) ApplyUpdate(rule, update, bounds[k - 1], bounds[k]);
       return data;
     };

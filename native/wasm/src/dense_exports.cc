@@ -2,27 +2,10 @@
 
 #include "dense/ctc_loss.h"
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
-#include "dense/optimizer_updates.h"
+#include "dense/operations.h"
 #include "module.h"
 
 namespace cudnn_rnn {
-
-// Shapes: dense/dense_ops.h.
-CUDNN_RNN_EXPORT(linear)
-void Linear(const Element* input, const Element* kernel, const Element* bias, Element* output, ptrdiff_t rows,
-            ptrdiff_t inputs, ptrdiff_t outputs) {
-  Multiply<Element>(TheEngine(), {input, inputs, 1}, {kernel, outputs, 1}, bias, output, rows, inputs, outputs);
-}
-
-CUDNN_RNN_EXPORT(linearGradients)
-void LinearGradients(const Element* input, const Element* kernel, const Element* d_output, Element* d_input,
-                     Element* d_kernel, Element* d_bias, ptrdiff_t rows, ptrdiff_t inputs, ptrdiff_t outputs) {
-  const Operand<Element> d{d_output, outputs, 1};
-  Multiply<Element>(TheEngine(), d, {kernel, 1, outputs}, nullptr, d_input, rows, outputs, inputs);
-  Multiply<Element>(TheEngine(), {input, 1, inputs}, d, nullptr, d_kernel, inputs, rows, outputs);
-  SumRows(d_output, d_bias, rows, outputs);
-}
 
 // c [rows, columns] += a [rows, depth] · b [depth, columns]; strides in elements
 CUDNN_RNN_EXPORT(addProduct)
@@ -31,13 +14,6 @@ void AddProductOf(Element* c, ptrdiff_t c_stride, const Element* a, ptrdiff_t a_
                   ptrdiff_t columns, ptrdiff_t depth) {
   AddProduct<Element>(TheEngine(), {a, a_row_stride, a_column_stride}, {b, b_row_stride, b_column_stride}, c, c_stride,
                       rows, depth, columns);
-}
-
-// weights may be null. Returns the loss.
-CUDNN_RNN_EXPORT(softmaxCrossEntropy)
-double SoftmaxCrossEntropyOf(const Element* logits, const int32_t* labels, const Element* weights, Element* gradient,
-                             ptrdiff_t rows, ptrdiff_t classes) {
-  return SoftmaxCrossEntropy<Element>(TheEngine(), logits, labels, weights, gradient, rows, classes);
 }
 
 // sizes: time, batch, classes, most labels, blank, whether repeated labels are merged, infeasible rows. Returns the
@@ -56,22 +32,16 @@ double CtcLossOf(const double* sizes, const Element* logits, const int32_t* labe
   return CtcLoss(TheEngine(), kWasmCtcKernels, problem);
 }
 
-// Operands and numbers of the rules: UPDATE_RULES in packages/ops/src/executor/kernels/kernel_boundary.ts. All operands
-// have `count` elements; absent ones are null.
-CUDNN_RNN_EXPORT(update) void Update(int rule, ptrdiff_t count, void* const* operands, const double* numbers) {
-  UpdateOperands<Element> of{};
-  for (size_t k = 0; k < kMaxOperands; k++) of.data[k] = static_cast<Element*>(operands[k]);
-  std::copy_n(numbers, kMaxNumbers, of.numbers);
-  ApplyUpdate(static_cast<UpdateRule>(rule), of, 0, count);
-}
-
-// Operands and numbers of the operations: LAYER_OPS in the same file. lengths may be null.
-CUDNN_RNN_EXPORT(layer) void Layer(int op, void* const* operands, const int32_t* lengths, const double* numbers) {
-  LayerOperands<Element> of{};
-  for (size_t k = 0; k < kMaxLayerOperands; k++) of.data[k] = static_cast<Element*>(operands[k]);
-  of.lengths = lengths;
-  std::copy_n(numbers, kMaxLayerNumbers, of.numbers);
-  RunLayerOp(TheEngine(), static_cast<LayerOp>(op), of);
+// Operands and numbers of the operations: KERNEL_OPERATIONS in packages/ops/src/executor/kernels/kernel_boundary.ts.
+// count: elements of the first operand. Absent operands and integers are null.
+CUDNN_RNN_EXPORT(run)
+void Run(int operation, ptrdiff_t count, void* const* operands, const int32_t* integers, const double* numbers) {
+  OperationOperands<Element> on{};
+  for (size_t k = 0; k < kMaxOperands; k++) on.data[k] = static_cast<Element*>(operands[k]);
+  on.count = count;
+  on.integers = integers;
+  std::copy_n(numbers, kMaxNumbers, on.numbers);
+  RunOperation(TheEngine(), static_cast<Operation>(operation), on);
 }
 
 }  // namespace cudnn_rnn

@@ -8,6 +8,7 @@ import {
   type KernelExecutor,
   MATRIX_FORMATS,
   type MatrixFormat,
+  networkNumbers,
   pinBuffer,
   REDUCTIONS,
   type TensorKernels,
@@ -68,7 +69,7 @@ export function createCpuExecutor(
   return {
     ...{ memory, operations: native, tensorKernels: tensorKernels(native) },
     ...{ weightFormat, leavesSmall, allocateResult },
-    makeNetwork: (descriptor) => new addon.NativeNetwork(native, descriptor),
+    makeNetwork: (descriptor) => new addon.NativeNetwork(native, networkNumbers(descriptor)),
     moveRegions: (network, params, moves, into) => {
       for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {
         if (canonical.length === 0) continue

@@ -1,4 +1,4 @@
-import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { KernelNetwork, KernelOperations, KernelStepper, KernelTapeMemory } from '@cudnn-rnn/ops/executor'
 import type { InstructionSet } from './instruction_set.js'
 
@@ -67,10 +67,10 @@ export interface NativeAddon {
     float64: boolean,
     roundsProducts: boolean,
   ) => NativeExecutor
-  /** In the layout of the executor's instruction set and element type. */
+  /** In the layout of the executor's instruction set and element type; of `networkNumbers`. */
   readonly NativeNetwork: new (
     executor: NativeExecutor,
-    descriptor: RnnDescriptor,
+    numbers: Float64Array,
   ) => NativeNetwork
   /** @param key of weights that are the same in all threads: objects of one key hold one copy. */
   readonly NativeQuantizedWeights: new (

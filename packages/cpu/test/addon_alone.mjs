@@ -10,12 +10,10 @@ const addon = createRequire(import.meta.url)(
   env.CUDNN_RNN_CPU_ADDON || `../../../native/cpu/prebuilds/${name}/cudnn_rnn_cpu.node`,
 )
 const size = { time: 200, batch: 8, units: 256 }
-const descriptor = {
-  ...{ cellMode: 'lstm', numLayers: 1, numUnits: size.units, inputSize: size.units, inputMode: 'linear_input' },
-  ...{ direction: 'unidirectional', biasMode: 'double', dropout: 0, seed: 0 },
-}
+// An LSTM of one layer with both biases: packages/ops/src/executor/kernels/network_numbers.ts.
+const numbers = Float64Array.of(0, 1, 1, size.units, size.units, 0, 0, 1, 1, Number.POSITIVE_INFINITY, 0, 0)
 const executor = new addon.NativeExecutor(addon.instructionSets()[0], 2, false)
-const network = new addon.NativeNetwork(executor, descriptor)
+const network = new addon.NativeNetwork(executor, numbers)
 const zeros = (length) => new Float32Array(length)
 let job = 0
 for (let k = 0; k < 4; k++) {

@@ -1,5 +1,5 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
-import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/ops/executor'
+import { type HostTensor, KERNEL_OPERATIONS, networkNumbers } from '@cudnn-rnn/ops/executor'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { loadAddon } from '../src/cpu_backend.js'
@@ -21,7 +21,7 @@ const detach = (tensor: unknown) => {
 describe('the native addon', () => {
   const open = () => new addon!.NativeExecutor('portable', 1, false, false)
   const executor = open()
-  const network = new addon!.NativeNetwork(executor, descriptor)
+  const network = new addon!.NativeNetwork(executor, networkNumbers(descriptor))
   executor.close()
   const size = network.paramsSize()
   const sequence = () => ({
@@ -52,15 +52,29 @@ describe('the native addon', () => {
   it('counts those of every other operation', () => {
     const native = open()
     const stepper = new addon!.NativeStepper(native, network, B, 0)
-    const sizes = { rows: 2, inputs: 3, outputs: 4 }
-    const update = { rule: UPDATE_RULES.indexOf('addScaled'), numbers: Float64Array.of(1) }
+    const run = (
+      name: (typeof KERNEL_OPERATIONS)[number],
+      counts: number[],
+      operands: FloatArray[],
+      numbers: number[],
+      integers: Int32Array | null = null,
+    ) =>
+      native.run({
+        ...{ op: KERNEL_OPERATIONS.indexOf(name), operands, results: 1, integers },
+        ...{ counts: Float64Array.from(counts), numbers: Float64Array.from(numbers) },
+      })
+    const linear = (...operands: FloatArray[]) => run('linear', [8, 6, 12, 4, 0], operands, [2, 3, 4])
+    const embedding = (id: number) => run('embedding', [2, 8, 1], [floats(2), floats(8)], [2, 4, 1], Int32Array.of(id))
     const calls: readonly (() => unknown)[] = [
-      () => native.linear({ ...sizes, input: floats(5), kernel: floats(12), bias: floats(4), output: floats(8) }),
-      () => native.linear({ ...sizes, input: floats(6), kernel: floats(12), bias: floats(4), output: floats(7) }),
-      () => native.embedding({ table: floats(8), ids: Int32Array.of(4), columns: 2, output: floats(2) }),
-      () => native.embedding({ table: floats(8), ids: Int32Array.of(-1), columns: 2, output: floats(2) }),
-      () => native.update({ ...update, operands: [floats(4), floats(3)] }),
-      () => native.update({ ...update, operands: [floats(0), floats(3)] }),
+      () => linear(floats(8), floats(5), floats(12), floats(4)),
+      () => linear(floats(7), floats(6), floats(12), floats(4)),
+      () => embedding(4),
+      () => embedding(-1),
+      () => run('embedding', [2, 8, 2], [floats(2), floats(8)], [2, 4, 2], Int32Array.of(1)),
+      () => run('embedding', [2, 8, 1], [floats(2), floats(8)], [2, 4, 1]),
+      () => run('addScaled', [4, 4, 0], [floats(4), floats(3)], [1]),
+      () => run('addScaled', [3, 3, 0], [floats(0), floats(3)], [1]),
+      () => run('addScaled', [4, 4], [floats(4), floats(4)], [1]),
       () => stepper.step(floats(size - 1), floats(B * I), floats(B * H), 1, null),
       () => stepper.step(floats(size), floats(B * I), floats(B * H), 2, null),
       () => stepper.stepRows(floats(size), Int32Array.of(0), 1, floats(I + 1), floats(H), null),

@@ -21,7 +21,7 @@ export interface WasmExports {
   allocate(bytes: number): Address
   release(memory: Address): void
 
-  networkNew(descriptor: Address): Address
+  networkNew(numbers: Address): Address
   networkFree(network: Address): void
   networkParamsSize(network: Address): number
   networkMoveRegion(
@@ -85,26 +85,6 @@ export interface WasmExports {
   resetRow(stepper: Address, row: number): void
   moveState(stepper: Address, h: Address, c: Address, into: number, rows: Address, count: number): void
 
-  linear(
-    input: Address,
-    kernel: Address,
-    bias: Address,
-    output: Address,
-    rows: number,
-    inputs: number,
-    outputs: number,
-  ): void
-  linearGradients(
-    input: Address,
-    kernel: Address,
-    dOutput: Address,
-    dInput: Address,
-    dKernel: Address,
-    dBias: Address,
-    rows: number,
-    inputs: number,
-    outputs: number,
-  ): void
   addProduct(
     c: Address,
     cStride: number,
@@ -118,14 +98,6 @@ export interface WasmExports {
     columns: number,
     depth: number,
   ): void
-  softmaxCrossEntropy(
-    logits: Address,
-    labels: Address,
-    weights: Address,
-    gradient: Address,
-    rows: number,
-    classes: number,
-  ): number
   ctcLoss(
     sizes: Address,
     logits: Address,
@@ -136,8 +108,7 @@ export interface WasmExports {
     rowLosses: Address,
     gradient: Address,
   ): number
-  update(rule: number, count: number, operands: Address, numbers: Address): void
-  layer(op: number, operands: Address, lengths: Address, numbers: Address): void
+  run(op: number, count: number, operands: Address, integers: Address, numbers: Address): void
   lstmForward(sizes: Address, operands: Address): void
   lstmBackward(
     sizes: Address,

@@ -3,17 +3,17 @@ import { codedRangeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import {
   CallNumbers,
   clipToNorm,
-  type EmbeddingJob,
   eachProduct,
   embedding,
   embeddingGradient,
   HOST_TENSOR_KERNELS,
+  KERNEL_OPERATIONS,
+  type KernelJob,
   type KernelOperations,
   type LstmJob,
   layoutOf,
   SMALL_PRODUCT,
   type TensorKernels,
-  UPDATE_RULES,
 } from '@cudnn-rnn/ops/executor'
 import type { CallFrame } from './call_frame.js'
 import type { Address } from './wasm_exports.js'
@@ -23,13 +23,19 @@ import type { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
 
 type Job<Name extends keyof KernelOperations> = Parameters<KernelOperations[Name]>[0]
 
-/** Numbers that an operation may have: kMaxNumbers and kMaxLayerNumbers of native/cpu/src/dense. */
+/** Numbers and operands that an operation may have: kMaxNumbers and kMaxOperands of native/cpu/src/dense/operations.h. */
 const MOST_NUMBERS = 8
-/** Operands of an update and of a layer operation: kMaxOperands and kMaxLayerOperands. */
-const UPDATE_OPERANDS = 4
-const LAYER_OPERANDS = 6
+const MOST_OPERANDS = 6
 
-const ASSIGN = UPDATE_RULES.indexOf('assign')
+/** Copies of elements, which are where they are needed: in the arrays of JavaScript. Without absent operands. */
+const IN_JAVASCRIPT: ReadonlyMap<string, (operands: readonly FloatArray[], ids: Int32Array, columns: number) => void> =
+  new Map([
+    ['embedding', ([rows, table], ids, columns) => embedding(rows, table, ids, columns)],
+    ['embeddingGradient', ([table, rows], ids, columns) => embeddingGradient(table, ids, rows, columns)],
+    ['assign', ([variable, source]) => variable.set(source)],
+  ])
+
+const FIRST_UPDATE = KERNEL_OPERATIONS.indexOf('assign')
 
 /** Every operation is done when its call returns. */
 const DONE = 0
@@ -91,24 +97,6 @@ export class WasmOperations implements KernelOperations {
     return DONE
   }
 
-  linear({ input, kernel, bias, output, rows, inputs, outputs }: Job<'linear'>): number {
-    this.#heap.call('run a dense layer', (frame, exports) => {
-      const read = [frame.read(input), frame.read(kernel), frame.read(bias)] as const
-      exports.linear(...read, frame.write(output), rows, inputs, outputs)
-    })
-    return DONE
-  }
-
-  linearGradients(job: Job<'linearGradients'>): number {
-    const { input, kernel, dOutput, rows, inputs, outputs } = job
-    this.#heap.call('run a dense layer backward', (frame, exports) => {
-      const read = [frame.read(input), frame.read(kernel), frame.read(dOutput)] as const
-      const written = [frame.write(job.dInput), frame.write(job.dKernel), frame.write(job.dBias)] as const
-      exports.linearGradients(...read, ...written, rows, inputs, outputs)
-    })
-    return DONE
-  }
-
   addProduct({ c, a, b, layout }: Job<'addProduct'>): void {
     const [cOffset, cRow, cColumn, aOffset, aRow, aColumn, bOffset, bRow, bColumn, m, n, k] =
       layout as unknown as Layout
@@ -143,25 +131,6 @@ export class WasmOperations implements KernelOperations {
     })
   }
 
-  /** Copies rows, which are where they are needed: in the arrays of JavaScript. */
-  embedding({ table, ids, columns, output }: EmbeddingJob): number {
-    embedding(output, table, ids, columns)
-    return DONE
-  }
-
-  embeddingGradient({ table, ids, columns, output }: EmbeddingJob): number {
-    embeddingGradient(table, ids, output, columns)
-    return DONE
-  }
-
-  softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient }: Job<'softmaxCrossEntropy'>): number {
-    loss[0] = this.#heap.call('compute a loss', (frame, exports) => {
-      const read = [frame.read(logits), frame.read(labels), frame.read(weights)] as const
-      return exports.softmaxCrossEntropy(...read, frame.write(gradient), rows, classes)
-    })
-    return DONE
-  }
-
   ctcLoss(job: Job<'ctcLoss'>): number {
     const { time, batch, classes, maxLabels, blank, mergeRepeated, infeasible } = job
     const sizes = Float64Array.of(time, batch, classes, maxLabels, blank, Number(mergeRepeated), infeasible)
@@ -181,33 +150,21 @@ export class WasmOperations implements KernelOperations {
     return DONE
   }
 
-  update({ rule, operands, numbers }: Job<'update'>): number {
-    const [first, second] = operands
-    if (first === null || first === undefined) return DONE
-    if (rule === ASSIGN && second) {
-      first.set(second)
+  run({ op, operands, results, integers, numbers }: KernelJob): number {
+    const name = KERNEL_OPERATIONS[op]
+    const inJavaScript = IN_JAVASCRIPT.get(name)
+    if (inJavaScript !== undefined) {
+      inJavaScript(operands as readonly FloatArray[], integers as Int32Array, numbers[0])
       return DONE
     }
-    const last = operands.length - 1
-    this.#heap.call('update a variable', (frame, exports) => {
-      // The last operand is read, if there are several: the gradient, the source or the mask.
+    this.#heap.call(`compute ${name}`, (frame, exports) => {
+      // Results of a row are written whole.
       const addresses = operands.map((operand, index) =>
-        index === last && last > 0 ? frame.read(operand) : frame.update(operand),
+        index >= results ? frame.read(operand) : op < FIRST_UPDATE ? frame.write(operand) : frame.update(operand),
       )
-      const pointers = frame.pointers(padded(addresses, UPDATE_OPERANDS))
-      exports.update(rule, first.length, pointers, frame.read(this.#numbers.of(padded([...numbers], MOST_NUMBERS))))
-    })
-    return DONE
-  }
-
-  layer({ op, operands, results, lengths, numbers }: Job<'layer'>): number {
-    this.#heap.call('run a layer', (frame, exports) => {
-      const addresses = operands.map((operand, index) =>
-        index < results ? frame.update(operand) : frame.read(operand),
-      )
-      const pointers = frame.pointers(padded(addresses, LAYER_OPERANDS))
+      const pointers = frame.pointers(padded(addresses, MOST_OPERANDS))
       const scalars = frame.read(this.#numbers.of(padded([...numbers], MOST_NUMBERS)))
-      exports.layer(op, pointers, frame.read(lengths), scalars)
+      exports.run(op, operands[0]?.length ?? 0, pointers, frame.read(integers), scalars)
     })
     return DONE
   }

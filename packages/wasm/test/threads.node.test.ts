@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { KERNEL_OPERATIONS } from '@cudnn-rnn/ops/executor'
 import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { openWasmBackend, type WasmBackendOptions } from '../src/index.js'
@@ -12,6 +13,8 @@ import { WasmHeap } from '../src/wasm_heap.js'
 import { instantiateWithThreads } from '../src/wasm_instance.js'
 import { startThreads } from '../src/wasm_threads.js'
 import { greatestDifference, trainingPass } from './training_pass.js'
+
+const LINEAR = KERNEL_OPERATIONS.indexOf('linear')
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -97,8 +100,9 @@ describe('the threads of an executor', () => {
     const sums = new Float32Array(rows * outputs)
     const ones = (count: number) => new Float32Array(count).fill(1)
     heap.call('test', (frame, exports) => {
-      const read = [frame.read(ones(rows * inputs)), frame.read(ones(inputs * outputs)), 0] as const
-      exports.linear(...read, frame.write(sums), rows, inputs, outputs)
+      const operands = [frame.write(sums), frame.read(ones(rows * inputs)), frame.read(ones(inputs * outputs)), 0, 0, 0]
+      const numbers = frame.read(Float64Array.of(rows, inputs, outputs, 0, 0, 0, 0, 0))
+      exports.run(LINEAR, sums.length, frame.pointers(operands), 0, numbers)
     })
     expect(sums.every((value) => value === inputs)).toBe(true)
     heap.close()
@@ -117,8 +121,9 @@ describe('the threads of an executor', () => {
       const [rows, inputs, outputs] = [64, 512, 512]
       for (;;) {
         heap.call('multiply', (frame, exports) => {
-          const operands = [frame.place(4 * rows * inputs), frame.place(4 * inputs * outputs), 0] as const
-          exports.linear(...operands, frame.place(4 * rows * outputs), rows, inputs, outputs)
+          const places = [rows * outputs, rows * inputs, inputs * outputs].map((count) => frame.place(4 * count))
+          const numbers = frame.read(Float64Array.of(rows, inputs, outputs, 0, 0, 0, 0, 0))
+          exports.run(LINEAR, rows * outputs, frame.pointers([...places, 0, 0, 0]), 0, numbers)
         })
       }
     }

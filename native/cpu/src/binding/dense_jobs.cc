@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -8,8 +9,7 @@
 #include "binding/job.h"
 #include "dense/ctc_loss.h"
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
-#include "dense/optimizer_updates.h"
+#include "dense/operations.h"
 #include "dense/tensor_ops.h"
 
 namespace cudnn_rnn {
@@ -18,47 +18,6 @@ namespace {
 // Moving an element costs as much as this many multiply-adds. The estimate decides only whether JavaScript's thread
 // runs a brief job itself (JobQueue::RunOrPush) or queues it.
 constexpr double kOperationsPerMove = 16;
-
-// linear({ input, kernel, bias, rows, inputs, outputs, output })
-// output [N,out] = bias + input [N,in] · kernel [in,out]. Like every job here: arguments are read and checked on
-// JavaScript's thread, and `run` captures addresses only, which the object of arguments keeps valid.
-template <typename T>
-Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
-  const ptrdiff_t rows = Size(arguments, "rows");
-  const ptrdiff_t inputs = Size(arguments, "inputs");
-  const ptrdiff_t outputs = Size(arguments, "outputs");
-  const T* input = Required<T>(arguments, "input", rows * inputs);
-  const T* kernel = Required<T>(arguments, "kernel", inputs * outputs);
-  const T* bias = Required<T>(arguments, "bias", outputs);
-  T* output = Required<T>(arguments, "output", rows * outputs);
-  const auto run = [=, engine = context.core->engine<T>()] {
-    Multiply<T>(engine, {input, inputs, 1}, {kernel, outputs, 1}, bias, output, rows, inputs, outputs);
-  };
-  return {run, 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs)};
-}
-
-// linearGradients({ input, kernel, dOutput, rows, inputs, outputs, dInput, dKernel, dBias })
-// With dY = dOutput:  dInput = dY·kernelᵀ   dKernel = inputᵀ·dY   dBias = Σ rows of dY. The transposes are strides, not
-// copies.
-template <typename T>
-Job LinearGradientsJob(const JobContext& context, const Napi::Object& arguments) {
-  const ptrdiff_t rows = Size(arguments, "rows");
-  const ptrdiff_t inputs = Size(arguments, "inputs");
-  const ptrdiff_t outputs = Size(arguments, "outputs");
-  const T* input = Required<T>(arguments, "input", rows * inputs);
-  const T* kernel = Required<T>(arguments, "kernel", inputs * outputs);
-  const T* d_output = Required<T>(arguments, "dOutput", rows * outputs);
-  T* d_input = Required<T>(arguments, "dInput", rows * inputs);
-  T* d_kernel = Required<T>(arguments, "dKernel", inputs * outputs);
-  T* d_bias = Required<T>(arguments, "dBias", outputs);
-  // An operand is {data, row stride, column stride}: {kernel, 1, outputs} is kernelᵀ.
-  const auto run = [=, engine = context.core->engine<T>()] {
-    Multiply<T>(engine, {d_output, outputs, 1}, {kernel, 1, outputs}, nullptr, d_input, rows, outputs, inputs);
-    Multiply<T>(engine, {input, 1, inputs}, {d_output, outputs, 1}, nullptr, d_kernel, inputs, rows, outputs);
-    SumRows(d_output, d_bias, rows, outputs);
-  };
-  return {run};
-}
 
 // The first element of a matrix inside a typed array.
 template <typename T>
@@ -98,55 +57,6 @@ Job AddProductJob(const JobContext& context, const Napi::Object& arguments) {
                   static_cast<ptrdiff_t>(columns));
   };
   return {run, 2 * rows * columns * depth};
-}
-
-// embedding({ table, ids, columns, output }), and embeddingGradient of the same
-// output [...,E] = table rows at ids; as a gradient, table rows += output.
-template <typename T, bool is_gradient>
-Job EmbeddingJob(const JobContext&, const Napi::Object& arguments) {
-  const ptrdiff_t columns = Size(arguments, "columns");
-  // Every id is checked against the table before anything is written: an id is an address.
-  const auto [ids, count] = Span<int32_t>(arguments.Get("ids"));
-  T* output = Required<T>(arguments, "output", count * columns);
-  const auto [table, table_count] = Span<T>(arguments.Get("table"));
-  for (ptrdiff_t n = 0; n < count; n++) {
-    if (ids[n] < 0 || (ids[n] + ptrdiff_t{1}) * columns > table_count) {
-      ThrowCount(arguments.Env(), "table", (ids[n] + ptrdiff_t{1}) * columns, table_count);
-    }
-  }
-  const auto run = [=, ids = ids, count = count, table = table] {
-    for (ptrdiff_t n = 0; n < count; n++) {
-      T* row = table + ids[n] * columns;
-      T* out = output + n * columns;
-      if (is_gradient) {
-        for (ptrdiff_t k = 0; k < columns; k++) row[k] += out[k];
-      } else {
-        std::copy_n(row, columns, out);
-      }
-    }
-  };
-  // A gather has no dependency between rows; a scatter does.
-  // Rows that ids repeat are added one after another: on the queue, in order.
-  if (is_gradient) return {run};
-  return {run, kOperationsPerMove * static_cast<double>(count * columns)};
-}
-
-// softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient })
-// The loss and its gradient in one pass over the logits, as both need the same exponentials.
-// loss is a scalar tensor of one element. Labels were checked against `classes` in TypeScript (CheckedDenseOps).
-template <typename T>
-Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments) {
-  const ptrdiff_t rows = Size(arguments, "rows");
-  const ptrdiff_t classes = Size(arguments, "classes");
-  const T* logits = Required<T>(arguments, "logits", rows * classes);
-  const int32_t* labels = Required<int32_t>(arguments, "labels", rows);
-  const T* weights = Elements<T>(arguments, "weights", rows);
-  T* loss = Required<T>(arguments, "loss", 1);
-  T* gradient = Required<T>(arguments, "gradient", rows * classes);
-  const auto run = [=, engine = context.core->engine<T>()] {
-    *loss = SoftmaxCrossEntropy(engine, logits, labels, weights, gradient, rows, classes);
-  };
-  return {run};
 }
 
 // ctcLoss({ logits, labels, labelLengths, logitLengths, rowWeights: Float64Array, time, batch, classes, maxLabels,
@@ -210,57 +120,50 @@ Job NormJob(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
-// update({ rule: number, operands: array[], numbers: Float64Array }); rules: dense/optimizer_updates.h
-// Elementwise, so the time is the memory traffic's: Adam reads four arrays and writes three.
-// operands: the variable, its slots, then gradient, source or mask, all of one size. One job serves all rules: a new
-// rule is a case of ApplyUpdate.
+// Multiply-adds of an operation, for the choice of its thread. Those of training alone are queued.
 template <typename T>
-Job UpdateJob(const JobContext& context, const Napi::Object& arguments) {
-  UpdateOperands<T> update{};
-  const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
-  // Operands written and read have one shape; only a mask may be left out.
-  const ptrdiff_t count = Span<T>(operands.Get(uint32_t{0})).count;
-  // Elements past the fixed-size array are not read; TypeScript passes the table's number of operands.
-  for (uint32_t k = 0; k < operands.Length() && k < kMaxOperands; k++) {
-    update.data[k] = Elements<T>(operands.Get(k), "an operand of an update", count);
-  }
-  const ElementSpan<double> numbers = Span<double>(arguments.Get("numbers"));
-  for (ptrdiff_t k = 0; k < numbers.count && k < static_cast<ptrdiff_t>(kMaxNumbers); k++) {
-    update.numbers[k] = numbers.data[k];
-  }
-  const auto rule = static_cast<UpdateRule>(static_cast<int>(Number(arguments, "rule")));
-  const auto run = [=, engine = context.core->engine<T>()] {
-    ForEach(engine, count, kElementwisePart,
-            [&](ptrdiff_t begin, ptrdiff_t end) { ApplyUpdate(rule, update, begin, end); });
-  };
-  return {run};
+double CostOf(Operation operation, const OperationOperands<T>& on, double elements) {
+  if (operation == Operation::kLinear) return 2 * on.numbers[0] * on.numbers[1] * on.numbers[2];
+  if (operation == Operation::kEmbedding) return kOperationsPerMove * static_cast<double>(on.count);
+  if (operation >= Operation::kLinearGradients) return std::numeric_limits<double>::infinity();
+  // Bound by memory, not by multiply-adds.
+  return kOperationsPerMove * elements;
 }
 
-// layer({ op: number, operands: array[], counts: Float64Array, lengths: Int32Array | null, numbers: Float64Array });
-// counts: elements of each operand; operations: dense/layer_ops.h
-// One job serves all operations on layers: a new one is a case of RunLayerOp.
-// The operands and numbers of each operation are in packages/cpu/src/native_addon.ts; `counts` are their numbers of
-// elements, which Elements() compares with the arrays.
+// Whether the integers are class ids, of as many classes as the second number says, and not lengths.
+bool HasIds(Operation operation) {
+  return operation == Operation::kEmbedding || operation == Operation::kEmbeddingGradient ||
+         operation == Operation::kSoftmaxCrossEntropy;
+}
+
+// run({ op: number, operands: array[], counts: Float64Array, integers: Int32Array | null, numbers: Float64Array });
+// operations, operands and numbers: dense/operations.h; counts: elements of each operand, then of the integers
+// Like every job here: arguments are read and checked on JavaScript's thread, and `run` captures addresses only, which
+// the object of arguments keeps valid.
 template <typename T>
-Job LayerJob(const JobContext& context, const Napi::Object& arguments) {
-  LayerOperands<T> layer{};
+Job OperationJob(const JobContext& context, const Napi::Object& arguments) {
+  OperationOperands<T> on{};
+  const auto operation = static_cast<Operation>(static_cast<int>(Number(arguments, "op")));
   const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
-  const ElementSpan<double> counts = Span<double>(arguments.Get("counts"));
+  const uint32_t last = operands.Length();
+  const double* counts = Required<double>(arguments, "counts", ptrdiff_t{last} + 1);
   double elements = 0;
-  for (uint32_t k = 0; k < operands.Length() && k < kMaxLayerOperands; k++) {
-    layer.data[k] = Elements<T>(operands.Get(k), "an operand of a layer", static_cast<ptrdiff_t>(counts.data[k]));
-    elements += counts.data[k];
+  for (uint32_t k = 0; k < last && k < kMaxOperands; k++) {
+    on.data[k] = Elements<T>(operands.Get(k), "an operand", static_cast<ptrdiff_t>(counts[k]));
+    elements += counts[k];
   }
+  on.count = static_cast<ptrdiff_t>(counts[0]);
   const ElementSpan<double> numbers = Span<double>(arguments.Get("numbers"));
-  for (ptrdiff_t k = 0; k < numbers.count && k < static_cast<ptrdiff_t>(kMaxLayerNumbers); k++) {
-    layer.numbers[k] = numbers.data[k];
+  std::copy_n(numbers.data, std::min<ptrdiff_t>(numbers.count, kMaxNumbers), on.numbers);
+  const auto integers = static_cast<ptrdiff_t>(counts[last]);
+  on.integers = Elements<int32_t>(arguments, "integers", integers);
+  // An id is an address: all are checked before anything is written.
+  for (ptrdiff_t k = 0; HasIds(operation) && k < integers; k++) {
+    const int32_t id = on.integers == nullptr ? -1 : on.integers[k];
+    if (id < 0 || id >= on.size(1)) ThrowCount(arguments.Env(), "a table", ptrdiff_t{id} + 1, on.size(1));
   }
-  // Every operation with lengths has the numbers time, batch, columns first.
-  layer.lengths = Elements<int32_t>(arguments, "lengths", layer.size(1));
-  const auto op = static_cast<LayerOp>(static_cast<int>(Number(arguments, "op")));
-  const auto run = [=, engine = context.core->engine<T>()] { RunLayerOp(engine, op, layer); };
-  // These operations are bound by memory, not by multiply-adds.
-  return {run, kOperationsPerMove * elements};
+  const auto run = [=, engine = context.core->engine<T>()] { RunOperation(engine, operation, on); };
+  return {run, CostOf(operation, on, elements)};
 }
 
 // The arguments of elements and reduce: the number of a rule, the operands, the result first, each with the number of
@@ -335,15 +238,9 @@ Job ProductsJob(const JobContext& context, const Napi::Object& arguments) {
 
 const std::vector<JobReader>& DenseJobs() {
   static const std::vector<JobReader> readers = {
-      {"linear", LinearJob<float>, LinearJob<double>},
-      {"linearGradients", LinearGradientsJob<float>, LinearGradientsJob<double>},
-      {"embedding", EmbeddingJob<float, false>, EmbeddingJob<double, false>},
-      {"embeddingGradient", EmbeddingJob<float, true>, EmbeddingJob<double, true>},
-      {"softmaxCrossEntropy", SoftmaxCrossEntropyJob<float>, SoftmaxCrossEntropyJob<double>},
       {"ctcLoss", CtcLossJob<float>, CtcLossJob<double>},
       {"norm", NormJob<float>, NormJob<double>},
-      {"update", UpdateJob<float>, UpdateJob<double>},
-      {"layer", LayerJob<float>, LayerJob<double>},
+      {"run", OperationJob<float>, OperationJob<double>},
       {"elements", ElementsJob<float>, ElementsJob<double>},
       {"reduce", ReduceJob<float>, ReduceJob<double>},
       {"products", ProductsJob<float>, ProductsJob<double>},

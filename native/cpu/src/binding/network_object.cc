@@ -1,6 +1,5 @@
 #include "binding/network_object.h"
 
-#include <limits>
 #include <string>
 
 #include "arguments.h"
@@ -8,35 +7,6 @@
 
 namespace cudnn_rnn {
 namespace {
-
-// packages/canonical's names of cells.
-Cell CellOf(const std::string& mode) {
-  if (mode == "lstm") return Cell::kLstm;
-  if (mode == "gru") return Cell::kGru;
-  return mode == "rnn_relu" ? Cell::kRelu : Cell::kTanh;
-}
-
-// The descriptor was validated by packages/canonical; unknown strings cannot occur here.
-NetworkOptions OptionsOf(const Napi::Object& descriptor) {
-  NetworkOptions options{};
-  const std::string bias = descriptor.Get("biasMode").ToString().Utf8Value();
-  options.cell = CellOf(descriptor.Get("cellMode").ToString().Utf8Value());
-  options.layers = static_cast<int>(Number(descriptor, "numLayers"));
-  options.directions = descriptor.Get("direction").ToString().Utf8Value() == "bidirectional" ? 2 : 1;
-  options.units = static_cast<ptrdiff_t>(Number(descriptor, "numUnits"));
-  options.input_size = static_cast<ptrdiff_t>(Number(descriptor, "inputSize"));
-  options.projection =
-      descriptor.Get("numProj").IsUndefined() ? 0 : static_cast<ptrdiff_t>(Number(descriptor, "numProj"));
-  options.skip_input = descriptor.Get("inputMode").ToString().Utf8Value() == "skip_input";
-  options.input_bias = bias == "double" || bias == "single_input";
-  options.recurrent_bias = bias == "double" || bias == "single_recurrent";
-  options.clip = descriptor.Get("cellClip").IsUndefined() ? std::numeric_limits<double>::infinity()
-                                                          : Number(descriptor, "cellClip");
-  options.dropout = Number(descriptor, "dropout");
-  // An integer below 2^53, so exact in a double.
-  options.seed = static_cast<uint64_t>(Number(descriptor, "seed"));
-  return options;
-}
 
 // The slot of a key, or a new one without a key.
 std::shared_ptr<QuantizedSlot> SlotOf(const Napi::Value& key) {
@@ -53,11 +23,11 @@ Napi::Function NetworkObject::Define(Napi::Env env) {
                      });
 }
 
-// new NativeNetwork(executor: NativeExecutor, descriptor: RnnDescriptor)
+// new NativeNetwork(executor: NativeExecutor, numbers: Float64Array)
 NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<NetworkObject>(info) {
   // The executor's kernels and element type decide the layout: a chunk is 64 bytes of either.
   const std::shared_ptr<ExecutorCore>& core = ExecutorObject::Unwrap(info[0].As<Napi::Object>())->core();
-  const NetworkOptions options = OptionsOf(info[1].As<Napi::Object>());
+  const NetworkOptions options = OptionsOf(Required<double>(info[1], "numbers", kNetworkNumbers));
   if (core->is_double) {
     network_.f64 = std::make_shared<Network<double>>(options, core->kernels->f64.panel_order);
   } else {

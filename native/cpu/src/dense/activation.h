@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
+#include "dense/operations.h"
 #include "dense/softmax_line.h"
 
 namespace cudnn_rnn {
@@ -67,7 +67,7 @@ T ActivationSlope(Activation activation, T y) {
 // activate: y, x; activation, rows, columns, maximum
 // y [N,E] = φ(x), elementwise, or softmax over each row.
 template <typename T>
-void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
+void Activate(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const auto activation = static_cast<Activation>(on.size(0));
@@ -103,7 +103,7 @@ void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
 // activationGradient: dx, y, dy; activation, rows, columns, maximum
 // dx [N,E] = dy ⊙ φ'(x) from y = φ(x): the forward's x need not be kept.
 template <typename T>
-void ActivationGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
+void ActivationGradient(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* dx = on.data[0];
   const T *y = on.data[1], *dy = on.data[2];
   const auto activation = static_cast<Activation>(on.size(0));

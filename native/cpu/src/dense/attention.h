@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
+#include "dense/operations.h"
 #include "dense/softmax_line.h"
 
 namespace cudnn_rnn {
@@ -13,7 +13,7 @@ namespace cudnn_rnn {
 // attend: output, weights, x, scores; time, batch, columns
 // output [B,E] = Σ_t softmax_t(scores [T,B])·x [T,B,E], over each row's own steps.
 template <typename T>
-void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
+void Attend(const Engine<T>& engine, const OperationOperands<T>& on) {
   T *output = on.data[0], *weights = on.data[1];
   const T *x = on.data[2], *scores = on.data[3];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2);
@@ -39,7 +39,7 @@ void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
 // dscores[t,b] = w[t,b]·(dw[t,b] - Σ_s w[s,b]·dw[s,b]). Past a row's end w is 0, so dx and dscores are 0 without a test
 // of the length. x may hold any value there, NaN included, and is not read.
 template <typename T>
-void AttendGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
+void AttendGradients(const Engine<T>& engine, const OperationOperands<T>& on) {
   T *dx = on.data[0], *d_scores = on.data[1];
   const T *x = on.data[2], *weights = on.data[3], *dy = on.data[4];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2);

@@ -1,6 +1,5 @@
 #include "dense/dense_ops.h"
 
-#include "dense/softmax_line.h"
 #include "memory/arena.h"
 #include "memory/memory_block.h"
 #include "weights/divide_up.h"
@@ -253,31 +252,6 @@ void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
   std::copy(total.begin(), total.end(), sums);
 }
 
-// loss = Σ w·(log Σ e^(z - m) - (z_label - m)) / Σ w, with m = max z, so that no exponential overflows; its gradient is
-// (softmax(z) - onehot(label))·w / Σ w. https://en.wikipedia.org/wiki/LogSumExp
-template <typename T>
-T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
-                      ptrdiff_t rows, ptrdiff_t classes) {
-  return WeightedLoss(engine, weights, rows, classes, [&](ptrdiff_t row, double weight) {
-    const T* z = logits + row * classes;
-    T* g = gradient + row * classes;
-    // Logits of a padded step may hold any value, NaN included.
-    if (weight == 0) {
-      std::fill_n(g, classes, T{0});
-      return 0.0;
-    }
-    // A NaN anywhere makes the whole row, and the loss, NaN instead of silently wrong.
-    const T maximum = LargestOf(z, 1, classes);
-    const double sum = ExpOfRow(engine, z, maximum, g, classes);
-    // In [0, classes): CheckedDenseOps has checked the labels.
-    const ptrdiff_t label = labels[row];
-    const T scale = static_cast<T>(weight / sum);
-    for (ptrdiff_t k = 0; k < classes; k++) g[k] *= scale;
-    g[label] -= static_cast<T>(weight);
-    return weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
-  });
-}
-
 // √(Σ x²) over all tensors, as tf.linalg.global_norm, in double for both element types: the squares of float32
 // gradients beyond 1e19 would overflow in float32. On one thread, so the sum has one order.
 template <typename T>
@@ -312,7 +286,6 @@ void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
   template void Multiply(const Engine<T>&, Operand<T>, Operand<T>, const T*, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t);    \
   template void AddProduct(const Engine<T>&, Operand<T>, Operand<T>, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t); \
   template void SumRows(const T*, T*, ptrdiff_t, ptrdiff_t);                                                          \
-  template T SoftmaxCrossEntropy(const Engine<T>&, const T*, const int32_t*, const T*, T*, ptrdiff_t, ptrdiff_t);     \
   template double Norm(const std::vector<std::pair<T*, ptrdiff_t>>&);                                                 \
   template void ForEach(const Engine<T>&, ptrdiff_t, ptrdiff_t, const std::function<void(ptrdiff_t, ptrdiff_t)>&);
 

@@ -34,11 +34,6 @@ void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdi
 template <typename T>
 void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns);
 
-// Mean cross-entropy of softmax(logits [rows, classes]) and its gradient; weights [rows] may be null.
-template <typename T>
-T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
-                      ptrdiff_t rows, ptrdiff_t classes);
-
 // The root of the sum of all squares, in double precision.
 template <typename T>
 double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors);
@@ -56,23 +51,5 @@ inline ptrdiff_t RowsPerPart(ptrdiff_t columns) {
 template <typename T>
 void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
              const std::function<void(ptrdiff_t, ptrdiff_t)>& part);
-
-// The sum of row_loss(row, weight) over the rows, whose weights are divided by their sum as tf.losses does with
-// SUM_BY_NONZERO_WEIGHTS, and are equal for null. In the order of the rows: the same for any number of threads. A
-// weight of 0 must keep the contents of its row, NaN included, out of the results.
-template <typename T, typename RowLoss>
-T WeightedLoss(const Engine<T>& engine, const T* weights, ptrdiff_t rows, ptrdiff_t columns, const RowLoss& row_loss) {
-  double total = weights == nullptr ? static_cast<double>(rows) : 0;
-  for (ptrdiff_t row = 0; weights != nullptr && row < rows; row++) total += weights[row];
-  std::vector<double> losses(static_cast<size_t>(rows));
-  ForEach(engine, rows, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t row = begin; row < end; row++) {
-      losses[row] = row_loss(row, total == 0 ? 0 : (weights == nullptr ? 1 : weights[row]) / total);
-    }
-  });
-  double sum = 0;
-  for (const double each : losses) sum += each;
-  return static_cast<T>(sum);
-}
 
 }  // namespace cudnn_rnn

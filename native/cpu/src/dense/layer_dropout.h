@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
+#include "dense/operations.h"
 #include "dense/philox.h"
 
 namespace cudnn_rnn {
@@ -15,7 +15,7 @@ namespace cudnn_rnn {
 // An element is dropped if the upper 24 bits of its word are below `threshold`, rate·2^24. `draw` is the number of the
 // mask, so every call has its own.
 template <typename T>
-void LayerDropout(const Engine<T>& engine, const LayerOperands<T>& on) {
+void LayerDropout(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const uint32_t key[2] = {static_cast<uint32_t>(on.numbers[1]), static_cast<uint32_t>(on.numbers[2])};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
+#include "dense/operations.h"
 
 namespace cudnn_rnn {
 
@@ -32,7 +32,7 @@ Moments MomentsOf(const T* x, ptrdiff_t columns, double epsilon) {
 // layerNorm: y, x, gamma, beta; rows, columns, epsilon
 // y = γ ⊙ (x - μ)/√(σ² + ε) + β over each row (Ba, Kiros and Hinton 2016), with the biased variance.
 template <typename T>
-void LayerNorm(const Engine<T>& engine, const LayerOperands<T>& on) {
+void LayerNorm(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* y = on.data[0];
   const T *x = on.data[1], *gamma = on.data[2], *beta = on.data[3];
   const ptrdiff_t columns = on.size(1);
@@ -50,7 +50,7 @@ void LayerNorm(const Engine<T>& engine, const LayerOperands<T>& on) {
 // layerNormGradients: dx, dgamma, dbeta, x, gamma, dy; rows, columns, epsilon
 // dγ = Σ_n dy ⊙ x̂ and dβ = Σ_n dy over the rows; dx per row, below.
 template <typename T>
-void LayerNormGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
+void LayerNormGradients(const Engine<T>& engine, const OperationOperands<T>& on) {
   T *dx = on.data[0], *d_gamma = on.data[1], *d_beta = on.data[2];
   const T *x = on.data[3], *gamma = on.data[4], *dy = on.data[5];
   const ptrdiff_t rows = on.size(0), columns = on.size(1);

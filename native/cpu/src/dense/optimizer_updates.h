@@ -1,25 +1,13 @@
 // Elementwise updates in place. Equations: DenseOps in packages/ops.
 #pragma once
 
-#include <cstddef>
+#include "dense/operations.h"
 
 namespace cudnn_rnn {
 
-inline constexpr size_t kMaxOperands = 4;
-inline constexpr size_t kMaxNumbers = 8;
-
-// The order of UPDATE_RULES in packages/ops/src/executor/kernels/kernel_boundary.ts, with the operands and
-// numbers of each.
-enum class UpdateRule { kAssign, kAddScaled, kMomentum, kAdam, kRmsProp, kAdagrad, kWeightDecay, kClip };
-
+// The elements [begin, end), by the operation of an update: the variable, its slots, then gradient, source or mask. Its
+// numbers are the options of the rule.
 template <typename T>
-struct UpdateOperands {
-  T* data[kMaxOperands];
-  double numbers[kMaxNumbers];
-};
-
-// The elements [begin, end).
-template <typename T>
-void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t begin, ptrdiff_t end);
+void ApplyUpdate(Operation rule, const OperationOperands<T>& on, ptrdiff_t begin, ptrdiff_t end);
 
 }  // namespace cudnn_rnn

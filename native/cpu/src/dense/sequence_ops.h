@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dense/dense_ops.h"
-#include "dense/layer_ops.h"
+#include "dense/operations.h"
 
 namespace cudnn_rnn {
 
@@ -27,8 +27,8 @@ ptrdiff_t ChosenStep(Pooling pooling, const T* x, ptrdiff_t stride, ptrdiff_t le
 
 // maskSequence, and reverseSequence if it `reverses`: y, x; time, batch, columns
 // Each its own gradient: step t and step length-1-t change places.
-template <typename T>
-void MaskSequence(const Engine<T>& engine, const LayerOperands<T>& on, bool reverses) {
+template <bool reverses, typename T>
+void MaskSequence(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2);
@@ -48,7 +48,7 @@ void MaskSequence(const Engine<T>& engine, const LayerOperands<T>& on, bool reve
 // poolSequence: y, x; time, batch, columns, pooling, reversedFrom
 // Columns from reversedFrom on belong to a backward direction, whose last step is step 0.
 template <typename T>
-void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
+void PoolSequence(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2), stride = batch * columns;
@@ -82,7 +82,7 @@ void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
 // poolSequenceGradient: dx, x, dy; time, batch, columns, pooling, reversedFrom
 // dx [T,B,E]: dy/length to every step for the mean; else dy to the chosen step, found again from x, and 0 elsewhere.
 template <typename T>
-void PoolSequenceGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
+void PoolSequenceGradient(const Engine<T>& engine, const OperationOperands<T>& on) {
   T* dx = on.data[0];
   const T *x = on.data[1], *dy = on.data[2];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2), stride = batch * columns;

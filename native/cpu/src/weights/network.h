@@ -38,6 +38,27 @@ struct NetworkOptions {
   uint64_t seed;
 };
 
+// Numbers of a network in JavaScript, in the order of the options:
+// packages/ops/src/executor/kernels/network_numbers.ts.
+inline constexpr ptrdiff_t kNetworkNumbers = 12;
+// Checked in JavaScript. The seed is an integer below 2^53, so exact in a double.
+inline NetworkOptions OptionsOf(const double* numbers) {
+  const auto size = [&](int k) { return static_cast<ptrdiff_t>(numbers[k]); };
+  const auto flag = [&](int k) { return numbers[k] != 0; };
+  return {static_cast<Cell>(size(0)),
+          static_cast<int>(size(1)),
+          static_cast<int>(size(2)),
+          size(3),
+          size(4),
+          size(5),
+          flag(6),
+          flag(7),
+          flag(8),
+          numbers[9],
+          numbers[10],
+          static_cast<uint64_t>(numbers[11])};
+}
+
 // Parameters of one pseudo-layer; -1 for a bias that the bias mode leaves out.
 struct LayerLayout {
   ptrdiff_t input_size;

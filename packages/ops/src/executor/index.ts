@@ -142,8 +142,9 @@ export { eachProduct, HOST_TENSOR_KERNELS, type TensorKernels, tensorRow } from 
 export { openKernelBackend } from './kernels/kernel_backend.js'
 export {
   CallNumbers,
-  type EmbeddingJob,
   INFEASIBLE_ROWS,
+  KERNEL_OPERATIONS,
+  type KernelJob,
   type KernelNetwork,
   type KernelOperations,
   type KernelQuantizedWeights,
@@ -151,12 +152,12 @@ export {
   type KernelTapeMemory,
   type LstmJob,
   type RegionMove,
-  UPDATE_RULES,
 } from './kernels/kernel_boundary.js'
 export type { KernelExecutor } from './kernels/kernel_executor.js'
 export type { HostLstmNorms, HostLstmOperands, LstmGateActivation } from './kernels/kernel_lstm.js'
 export { layoutOf, SMALL_PRODUCT } from './kernels/kernel_products.js'
 export type { KernelRnn } from './kernels/kernel_rnn.js'
+export { networkNumbers } from './kernels/network_numbers.js'
 export { MATRIX_FORMATS, type MatrixFormat, WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
 
 // Native addons

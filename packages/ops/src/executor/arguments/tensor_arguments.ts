@@ -7,14 +7,7 @@ import {
   ownView,
   wasTransferred,
 } from '@cudnn-rnn/canonical/rules'
-import {
-  type BackendTensor,
-  DTYPES,
-  type DType,
-  type FloatDType,
-  isBackendTensor,
-  type TensorLike,
-} from '@cudnn-rnn/ops'
+import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { dtypeOf } from './dtype_of.js'
 
 /** A dimension of a shape that is requested: its size, or the letter of one that is free. */
@@ -55,7 +48,7 @@ export function checkTensor<Given extends TensorLike>(
 export function checkRule(action: string, name: string, tensor: TensorLike, rule: TensorRule): void {
   const dtype = tensorDType(tensor)
   if (dtype !== rule.dtype) {
-    const actual = dtype ?? elementTypeOf(tensor)
+    const actual = dtype ?? arrayTypeOf((tensor as Tensor).data)
     throw codedTypeError('ERR_DTYPE', `Cannot ${action} as ${name} must be ${rule.dtype}: current type is ${actual}`, {
       argument: name,
       expected: rule.dtype,
@@ -231,8 +224,4 @@ function notATensor(action: string, name: string, current: string, options: { re
     `Cannot ${action} as ${name} must be a tensor { data: typed array, shape: number[] } or a backend tensor: current ${current}`,
     { argument: name, ...options },
   )
-}
-
-function elementTypeOf(tensor: TensorLike): string | undefined {
-  return isBackendTensor(tensor) ? (tensor as BackendTensor).dtype : arrayTypeOf(tensor.data)
 }

@@ -1,9 +1,8 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementwiseFunction } from './elementwise_function.js'
 import { DROPOUT_COUNTER, type DropoutMask } from '../operations/dropout_mask.js'
-import type { LayerOpName } from '../kernels/kernel_boundary.js'
 import type { ElementLoss } from '../operations/operation_types.js'
-import type { KernelNumbers } from '../operations/table.js'
+import type { HostRowName, KernelNumbers } from '../operations/table.js'
 import { philoxBlock } from '../philox.js'
 import { floatAt } from './float_at.js'
 import type { HostFunction } from './host_kernels.js'
@@ -259,4 +258,4 @@ export const LAYER_FUNCTIONS = {
     }
     loss[0] = sum
   },
-} satisfies { readonly [Name in LayerOpName]: HostFunction<Name> }
+} satisfies { readonly [Name in HostRowName]?: HostFunction<Name> }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/canonical/rules'
 import { OPTIMIZER_RULES, type TensorLike } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { type HostCompute, hostKernels } from '../host/host_kernels.js'
@@ -6,19 +7,13 @@ import { tensorRow } from '../host/tensor_rows.js'
 import type { OperationKernels } from '../operations/checked_operations.js'
 import { CHECKED_ROWS } from '../operations/checked_row.js'
 import { ACTIVATIONS, ELEMENT_LOSSES, POOLINGS } from '../operations/operation_types.js'
-import type { Numbers } from '../operations/pattern.js'
+import { countOf, type Numbers } from '../operations/pattern.js'
 import type { StatementKernels } from '../operations/statements.js'
-import type { HostRowName, RowName, TensorRowName } from '../operations/table.js'
+import type { HostRowName, TensorRowName } from '../operations/table.js'
 import { TENSOR_ROWS } from '../operations/tensor_rows.js'
+import type { CtcProblem } from '../arguments/ctc_problem.js'
 import type { OptimizerUpdate } from '../arguments/optimizer_update.js'
-import {
-  CallNumbers,
-  INFEASIBLE_ROWS,
-  LAYER_OPS,
-  type LayerOpName,
-  UPDATE_RULES,
-  type UpdateRule,
-} from './kernel_boundary.js'
+import { CallNumbers, INFEASIBLE_ROWS, KERNEL_OPERATIONS, ROW_NUMBERS, type UpdateName } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 
 /** The operations of the kernels; those with a row are queued by it. */
@@ -30,16 +25,6 @@ export function boundaryKernels(executor: KernelExecutor): OperationKernels<Host
     readIds: (ids: TensorLike) => (memory.elements(ids) as Int32Array).slice(),
   })
 }
-
-/** Results, then operands, by the names of the kernels' own arguments. */
-const FIELDS = {
-  linear: ['output', 'input', 'kernel', 'bias'],
-  linearGradients: ['dInput', 'dKernel', 'dBias', 'input', 'kernel', 'dOutput'],
-  embedding: ['output', 'table', 'ids'],
-  embeddingGradient: ['table', 'ids', 'output'],
-  softmaxCrossEntropy: ['loss', 'gradient', 'logits', 'labels', 'weights'],
-  ctcLoss: ['loss', 'rowLosses', 'gradient', 'logits'],
-} as const satisfies Readonly<Partial<Record<RowName, readonly string[]>>>
 
 /** Names that kernels number by their places. */
 const PLACES: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
@@ -54,41 +39,43 @@ function numberOf(name: string, numbers: Numbers): number {
   return names === undefined ? numbers[name] : names.indexOf(numbers[name])
 }
 
-const OPS = Object.keys(LAYER_OPS)
-
 /** Queues one operation by its row. */
 function queue(executor: KernelExecutor, name: HostRowName): HostCompute {
   const { operations, tensorKernels } = executor
   if (name in TENSOR_ROWS) return tensorRow(tensorKernels, name as TensorRowName)
-  if (name in FIELDS) {
-    const kernel = name as keyof typeof FIELDS
-    return (results, operands, numbers) => {
-      const job: Record<string, unknown> = { ...numbers }
-      const buffers = [...results, ...operands]
-      for (const [k, field] of FIELDS[kernel].entries()) job[field] = buffers[k] ?? null
-      if (kernel === 'ctcLoss') job['infeasible'] = numberOf('infeasible', numbers)
-      return operations[kernel](job as never)
+  if (name === 'ctcLoss') {
+    return ([loss, rowLosses, gradient], [logits], problem) => {
+      const infeasible = numberOf('infeasible', problem)
+      return operations.ctcLoss({ ...(problem as CtcProblem), infeasible, logits, loss, rowLosses, gradient })
     }
   }
-  const [lengthsPlace = -1] = CHECKED_ROWS.find((checked) => checked.name === name)?.bounded ?? []
-  const op = name as LayerOpName
+  const checked = required(
+    CHECKED_ROWS.find((each) => each.name === name),
+    'every operation has a row',
+  )
+  const [place = -1] = checked.bounded
+  const read = checked.operands.map(({ pattern }) => pattern)
+  const patterns = [...checked.results, ...read.filter((_, k) => k !== place), ...(place === -1 ? [] : [read[place]])]
+  const ofNoIntegers = place === -1 ? [0] : []
+  const op = KERNEL_OPERATIONS.indexOf(name as keyof typeof ROW_NUMBERS)
   const [counts, scalars] = [new CallNumbers(), new CallNumbers()]
-  return (results, read, numbers) => {
+  return (results, given, numbers) => {
     const operands: (FloatArray | null)[] = [...results]
-    for (let k = 0; k < read.length; k++) if (k !== lengthsPlace) operands.push(read[k] ?? null)
-    return operations.layer({
-      op: OPS.indexOf(op),
-      operands,
-      results: results.length,
-      counts: counts.of(operands.map((operand) => operand?.length ?? 0)),
-      lengths: read[lengthsPlace] ?? null,
-      numbers: scalars.of(LAYER_OPS[op].map((each) => numberOf(each, numbers))),
+    for (let k = 0; k < given.length; k++) if (k !== place) operands.push(given[k] ?? null)
+    return operations.run({
+      ...{ op, operands, results: results.length, integers: given[place] ?? null },
+      counts: counts.of(
+        patterns.map((pattern) => countOf(pattern, numbers)),
+        ofNoIntegers,
+      ),
+      numbers: scalars.of(ROW_NUMBERS[name as keyof typeof ROW_NUMBERS].map((each) => numberOf(each, numbers))),
     })
   }
 }
 
 class BoundaryStatements implements StatementKernels<HostTensor> {
   readonly #executor: KernelExecutor
+  readonly #counts = new CallNumbers()
   readonly #numbers = new CallNumbers()
 
   constructor(executor: KernelExecutor) {
@@ -121,18 +108,30 @@ class BoundaryStatements implements StatementKernels<HostTensor> {
   }
 
   #queue(
-    rule: UpdateRule,
+    name: UpdateName,
     written: readonly HostTensor[],
     read: readonly (FloatArray | null)[],
     numbers: readonly number[] = [],
   ): void {
-    const job = this.#executor.operations.update({
-      rule: UPDATE_RULES.indexOf(rule),
-      operands: [...written.map(({ live: data }) => data as FloatArray), ...read],
-      numbers: this.#numbers.of(numbers),
+    const operands = [...written.map(({ live: data }) => data as FloatArray), ...read]
+    const counts = this.#counts.of(
+      operands.map(() => operands[0]?.length ?? 0),
+      [0],
+    )
+    const job = this.#executor.operations.run({
+      ...{ op: KERNEL_OPERATIONS.indexOf(name), operands, results: written.length },
+      ...{ counts, integers: null, numbers: this.#numbers.of(numbers) },
     })
     for (const tensor of written) tensor.job = job
   }
+}
+
+/** Copies `from` to `to`, after all queued operations. */
+export function queueCopy({ operations }: KernelExecutor, to: FloatArray, from: FloatArray): number {
+  return operations.run({
+    ...{ op: KERNEL_OPERATIONS.indexOf('assign'), operands: [to, from], results: 1 },
+    ...{ counts: Float64Array.of(to.length, to.length, 0), integers: null, numbers: new Float64Array(0) },
+  })
 }
 
 /** The numbers of an update, in the order of its options in the table of the rules; flags are 0 or 1. */

@@ -1,5 +1,5 @@
 import { HostBackend } from '../host/host_backend.js'
-import { boundaryKernels } from './boundary_kernels.js'
+import { boundaryKernels, queueCopy } from './boundary_kernels.js'
 import type { KernelExecutor } from './kernel_executor.js'
 import { KernelLstm } from './kernel_lstm.js'
 import { KernelProducts } from './kernel_products.js'
@@ -15,7 +15,7 @@ export interface KernelBackendLabels {
 
 /** The backend whose networks and operations the kernels of `executor` compute. */
 export function openKernelBackend(executor: KernelExecutor, labels: KernelBackendLabels): HostBackend<KernelRnn> {
-  const { memory, operations } = executor
+  const { memory } = executor
   return new HostBackend({
     ...labels,
     memory,
@@ -23,9 +23,8 @@ export function openKernelBackend(executor: KernelExecutor, labels: KernelBacken
     products: new KernelProducts(executor),
     lstm: new KernelLstm(executor),
     settled() {
-      // An assignment of no elements: operations are done in their order.
-      const operands = [memory.allocate(0), memory.allocate(0)]
-      return memory.done(operations.update({ rule: 0, operands, numbers: new Float64Array(0) }))
+      // Of no elements: operations are done in their order.
+      return memory.done(queueCopy(executor, memory.allocate(0), memory.allocate(0)))
     },
     prepare: (descriptor) => new KernelRnn(executor, descriptor),
   })

@@ -1,37 +1,20 @@
+import type { HostLstm } from '@cudnn-rnn/ops'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../arguments/ctc_problem.js'
 import type { InfeasibleRows } from '../operations/operation_types.js'
 import type { RowName } from '../operations/table.js'
 import type { OptimizerUpdate } from '../arguments/optimizer_update.js'
 
-/**
- * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h. Their operands are
- * the variable, slots and source of the optimizer rule; their numbers are its options, in the order of the table.
- */
-export const UPDATE_RULES = Object.freeze([
-  /** variable, source */
-  'assign',
-  /** variable, source; scale */
-  'addScaled',
-  'momentum',
-  'adam',
-  'rmsProp',
-  'adagrad',
-  'weightDecay',
-  /** variable; limit */
-  'clip',
-] as const satisfies readonly ('assign' | 'clip' | OptimizerUpdate['rule'])[])
-
 /** The loss of rows whose labels have no alignment, in the order of `InfeasibleRows` in native/cpu/src/dense/ctc_loss.h. */
 export const INFEASIBLE_ROWS: readonly InfeasibleRows[] = Object.freeze(['infinite', 'nan', 'zero'] as const)
 
-export type UpdateRule = (typeof UPDATE_RULES)[number]
-
 /**
- * Layer operations, in the order of `LayerOp` in native/cpu/src/dense/layer_ops.h, with the order of their numbers. Their
- * operands are the results of their row, then its operands; lengths are apart.
+ * Rows that the kernels compute, with the order of their numbers. Their operands are the results of the row, then its operands;
+ * integers are apart.
  */
-export const LAYER_OPS = Object.freeze({
+export const ROW_NUMBERS = Object.freeze({
+  linear: ['rows', 'inputs', 'outputs'],
+  embedding: ['columns', 'classes', 'rows'],
   activate: ['activation', 'rows', 'columns', 'maximum'],
   activationGradient: ['activation', 'rows', 'columns', 'maximum'],
   dropout: ['rows', 'seedLow', 'seedHigh', 'drawLow', 'drawHigh', 'threshold', 'kept'],
@@ -44,9 +27,37 @@ export const LAYER_OPS = Object.freeze({
   attend: ['time', 'batch', 'columns'],
   attendGradients: ['time', 'batch', 'columns'],
   elementLoss: ['loss', 'rows', 'columns'],
+  linearGradients: ['rows', 'inputs', 'outputs'],
+  embeddingGradient: ['columns', 'classes', 'rows'],
+  softmaxCrossEntropy: ['rows', 'classes'],
 } as const satisfies Readonly<Partial<Record<RowName, readonly string[]>>>)
 
-export type LayerOpName = keyof typeof LAYER_OPS
+/**
+ * Elementwise updates in place. Their operands are the variable, slots and source of the optimizer rule; their numbers are its
+ * options, in the order of the table.
+ */
+const UPDATES = [
+  /** variable, source */
+  'assign',
+  /** variable, source; scale */
+  'addScaled',
+  'momentum',
+  'adam',
+  'rmsProp',
+  'adagrad',
+  'weightDecay',
+  /** variable; limit */
+  'clip',
+] as const satisfies readonly ('assign' | 'clip' | OptimizerUpdate['rule'])[]
+
+export type UpdateName = (typeof UPDATES)[number]
+type KernelOperationName = keyof typeof ROW_NUMBERS | UpdateName
+
+/** The operations of `run`, in the order of `Operation` in native/cpu/src/dense/operations.h. */
+export const KERNEL_OPERATIONS: readonly KernelOperationName[] = Object.freeze([
+  ...(Object.keys(ROW_NUMBERS) as (keyof typeof ROW_NUMBERS)[]),
+  ...UPDATES,
+])
 
 /** More than any call of a kernel has. */
 const MOST_NUMBERS = 64
@@ -185,15 +196,6 @@ export interface KernelOperations {
     /** Its number in MATRIX_FORMATS. */
     readonly format: number
   }): number
-  linear(job: LinearJob & { readonly bias: FloatArray; readonly output: FloatArray }): number
-  linearGradients(
-    job: LinearJob & {
-      readonly dOutput: FloatArray
-      readonly dInput: FloatArray
-      readonly dKernel: FloatArray
-      readonly dBias: FloatArray
-    },
-  ): number
   /**
    * c [m,n] += a [m,k] · b [k,n], done when the call returns; throws the error of the operation.
    *
@@ -217,18 +219,6 @@ export interface KernelOperations {
       readonly dBeta: FloatArray | null
     },
   ): void
-  embedding(job: EmbeddingJob): number
-  /** Adds the rows of `output` to the rows of `table`. */
-  embeddingGradient(job: EmbeddingJob): number
-  softmaxCrossEntropy(job: {
-    readonly logits: FloatArray
-    readonly labels: Int32Array
-    readonly weights: FloatArray | null
-    readonly rows: number
-    readonly classes: number
-    readonly loss: FloatArray
-    readonly gradient: FloatArray
-  }): number
   ctcLoss(
     job: Omit<CtcProblem, 'infeasible'> & {
       readonly logits: FloatArray
@@ -241,60 +231,33 @@ export interface KernelOperations {
   ): number
   /** Writes the global norm and, if it is above `maxNorm`, scales the tensors down to that. */
   norm(job: { readonly tensors: readonly FloatArray[]; readonly maxNorm: number; readonly norm: FloatArray }): number
-  update(job: {
-    readonly rule: number
-    readonly operands: readonly (FloatArray | null)[]
-    readonly numbers: Float64Array
-  }): number
-  /** @param job.counts elements of each operand, as they were checked. */
-  layer(job: {
-    readonly op: number
-    /** Results, then the arrays that are read. */
-    readonly operands: readonly (FloatArray | null)[]
-    /** How many results there are. */
-    readonly results: number
-    readonly counts: Float64Array
-    readonly lengths: Int32Array | null
-    readonly numbers: Float64Array
-  }): number
+  run(job: KernelJob): number
   /** Blocks until operation `job` is done. */
   wait(job: number): void
 }
 
-interface LinearJob {
-  readonly input: FloatArray
-  readonly kernel: FloatArray
-  readonly rows: number
-  readonly inputs: number
-  readonly outputs: number
+/** One of {@link KERNEL_OPERATIONS}. */
+export interface KernelJob {
+  /** Its number. */
+  readonly op: number
+  /** Results, then the arrays that are read. */
+  readonly operands: readonly (FloatArray | null)[]
+  /** How many are written. */
+  readonly results: number
+  /** Elements of each operand, as they were checked, then those of the integers. */
+  readonly counts: Float64Array
+  /** Class ids or lengths. */
+  readonly integers: Int32Array | null
+  readonly numbers: Float64Array
 }
 
 /** The arrays that both passes of an LSTM's recurrence use. */
-export interface LstmJob {
-  readonly kernel: FloatArray
-  /** Kernel begin of the recurrent rows, in elements. */
-  readonly kernelBegin: number
-  readonly time: number
-  readonly batch: number
-  readonly units: number
-  readonly lengths: Int32Array | null
+export interface LstmJob extends Omit<Parameters<HostLstm['forward']>[0], 'gateActivation' | 'norms'> {
   /** The gates' activation is the hard sigmoid, otherwise the sigmoid. */
   readonly hardSigmoid: boolean
-  readonly forgetBias: number
-  readonly dropout: FloatArray | null
   readonly gamma: FloatArray | null
   readonly beta: FloatArray | null
   readonly epsilon: number
-  readonly gates: FloatArray
-  readonly hidden: FloatArray
-  readonly cells: FloatArray
   readonly normalizedCells: FloatArray | null
   readonly inverses: FloatArray | null
-}
-
-export interface EmbeddingJob {
-  readonly table: FloatArray
-  readonly ids: Int32Array
-  readonly columns: number
-  readonly output: FloatArray
 }

@@ -29,6 +29,7 @@ import {
 } from '../arguments/rnn_arguments.js'
 import { RnnTape } from '../memory/rnn_tape.js'
 import { rnnSummary } from '../memory/summaries.js'
+import { queueCopy } from './boundary_kernels.js'
 import type { KernelNetwork, KernelTapeMemory } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 import { KernelStream } from './kernel_stream.js'
@@ -91,7 +92,7 @@ export class KernelRnn extends Inspectable implements Rnn {
     const action = 'convert opaque parameters'
     const given = this.#checkParams(action, params)
     checkSelection(action, selection)
-    const { memory, operations } = this.#executor
+    const { memory } = this.#executor
     if (selection !== undefined) {
       if (given instanceof HostTensor && given.job > 0) await memory.done(given.job)
       this.#life.check(action)
@@ -99,8 +100,7 @@ export class KernelRnn extends Inspectable implements Rnn {
     }
     // A copy in the queue: the present values, before later work of the queue.
     const copy = memory.allocate(this.paramsSize)
-    const operands = [copy, memory.floats(given)]
-    await memory.done(operations.update({ rule: 0, operands, numbers: new Float64Array(0) }))
+    await memory.done(queueCopy(this.#executor, copy, memory.floats(given)))
     return unpackPanels(this.#executor, this.#network, this.descriptor, copy)
   }
 

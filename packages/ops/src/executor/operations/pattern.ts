@@ -122,6 +122,13 @@ export function numbersOf({ slots }: Sizes): Numbers {
   }
 }
 
+/** The elements of an operand or a result, by the sizes of a call. */
+export function countOf({ hasLeading, dims }: Pattern, numbers: Numbers): number {
+  let count = hasLeading ? numbers['rows'] : 1
+  for (let k = 0; k < dims.length; k++) count *= dims[k].size ?? numbers[NAMES[dims[k].slot]]
+  return count
+}
+
 /** Sizes and options of a call. */
 // biome-ignore lint/suspicious/noExplicitAny: options have any type
 export type Numbers = Record<string, any>

@@ -1,12 +1,13 @@
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
-import { CHECKED_ROWS, type HostTensor, UPDATE_RULES } from '../../../src/executor/index.js'
-import { LAYER_OPS } from '../../../src/executor/kernels/kernel_boundary.js'
+import { CHECKED_ROWS, type HostTensor, KERNEL_OPERATIONS } from '../../../src/executor/index.js'
+import { ROW_NUMBERS } from '../../../src/executor/kernels/kernel_boundary.js'
 import { ids, zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'
 
 const of = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] })
+const opOf = (job: { readonly op: number }) => KERNEL_OPERATIONS[job.op]
 const jobOf = (tensor: BackendTensor) => (tensor as HostTensor).job
 
 describe('the operations of boundaryKernels', () => {
@@ -17,16 +18,16 @@ describe('the operations of boundaryKernels', () => {
     input.data.fill(9)
     bias.data.fill(9)
     const [{ job }] = jobs
-    expect(job).toMatchObject({ input: new Float32Array(6), bias: Float32Array.of(1, 2, 3, 4) })
-    expect(job.kernel).toBe(kernel.live)
-    expect(job).toMatchObject({ rows: 2, inputs: 3, outputs: 4 })
+    expect(job.operands).toEqual([new Float32Array(8), new Float32Array(6), kernel.live, Float32Array.of(1, 2, 3, 4)])
+    expect(job.operands[2]).toBe(kernel.live)
+    expect([opOf(job), [...job.numbers]]).toEqual(['linear', [2, 3, 4]])
   })
 
   it('return tensors that are read when their operation is done', async () => {
     const { backend, jobs, waited } = openNotingExecutor()
     backend.ops.linear(zeros(1, 2), zeros(2, 1), zeros(1))
     const output = backend.ops.linear(zeros(5, 2, 3), zeros(3, 4), zeros(4))
-    jobs[1].job.output.fill(7)
+    jobs[1].job.operands[0].fill(7)
     expect(await output.read()).toEqual({ data: new Float32Array(40).fill(7), shape: [5, 2, 4] })
     expect(waited).toEqual([2])
   })
@@ -36,9 +37,10 @@ describe('the operations of boundaryKernels', () => {
     const gradients = backend.ops.linearGradients(zeros(5, 2, 3), zeros(3, 4), zeros(5, 2, 4))
     const shapes = [gradients.input, gradients.kernel, gradients.bias].map(({ shape }) => shape)
     expect(shapes).toEqual([[5, 2, 3], [3, 4], [4]])
-    const { dInput, dKernel, dBias, dOutput } = jobs[0].job
-    expect([dInput, dKernel, dBias, dOutput].map(({ length }) => length)).toEqual([30, 12, 4, 40])
-    expect((gradients.kernel as HostTensor).live).toBe(dKernel)
+    const [{ job }] = jobs
+    expect([opOf(job), [...job.counts]]).toEqual(['linearGradients', [30, 12, 4, 30, 12, 40, 0]])
+    expect(job.operands.map(({ length }: Float32Array) => length)).toEqual([30, 12, 4, 30, 12, 40])
+    expect((gradients.kernel as HostTensor).live).toBe(job.operands[1])
   })
 
   it('look rows up and add their gradients, by copies of the ids', () => {
@@ -51,18 +53,26 @@ describe('the operations of boundaryKernels', () => {
       [2, 1, 4],
       [3, 4],
     ])
-    for (const { job } of jobs) expect(job).toMatchObject({ ids: Int32Array.of(2, 0), columns: 4 })
-    expect(jobs.map(({ name }) => name)).toEqual(['embedding', 'embeddingGradient'])
-    expect([jobs[0].job.output.length, jobs[1].job.table.length]).toEqual([8, 12])
+    for (const { job } of jobs) {
+      expect([job.integers, [...job.numbers]]).toEqual([Int32Array.of(2, 0), [4, 3, 2]])
+    }
+    expect(jobs.map(({ job }) => [opOf(job), [...job.counts]])).toEqual([
+      ['embedding', [8, 12, 2]],
+      ['embeddingGradient', [12, 8, 2]],
+    ])
   })
 
   it('compute the loss of rows without weights by null', () => {
     const { backend, jobs } = openNotingExecutor()
     const { loss, logitsGradient } = backend.ops.softmaxCrossEntropy(zeros(2, 3, 5), ids(2, 3))
+    expect([...jobs[0].job.numbers]).toEqual([6, 5])
     backend.ops.softmaxCrossEntropy(zeros(2, 5), ids(2), of(1, 0))
     expect([loss.shape, logitsGradient.shape]).toEqual([[], [2, 3, 5]])
-    expect(jobs[0].job).toMatchObject({ weights: null, rows: 6, classes: 5 })
-    expect(jobs[1].job).toMatchObject({ weights: Float32Array.of(1, 0), rows: 2, classes: 5 })
+    expect(jobs.map(({ job }) => [opOf(job), job.operands[3], job.integers.length])).toEqual([
+      ['softmaxCrossEntropy', null, 6],
+      ['softmaxCrossEntropy', Float32Array.of(1, 0), 2],
+    ])
+    expect([...jobs[1].job.numbers]).toEqual([2, 5])
   })
 
   it.each([
@@ -179,7 +189,8 @@ describe('the updates of boundaryKernels', () => {
     apply(backend.ops, slots, gradient)
     gradient.data.fill(0)
     const [{ name, job }] = jobs
-    expect([name, UPDATE_RULES[job.rule], [...job.numbers]]).toEqual(['update', rule, numbers])
+    expect([name, opOf(job), [...job.numbers]]).toEqual(['run', rule, numbers])
+    expect([job.results, [...job.counts]]).toEqual([written, [...new Array(written + 1).fill(2), 0]])
     expect(job.operands).toHaveLength(written + 1)
     for (let slot = 0; slot < written; slot++) expect(job.operands[slot]).toBe(slots[slot].live)
     expect(job.operands[written]).toEqual(Float32Array.of(3, 4))
@@ -196,7 +207,7 @@ describe('the updates of boundaryKernels', () => {
     const { backend, memory, jobs } = openNotingExecutor()
     const tensors = [memory.zeros([2]), memory.zeros([3])]
     backend.ops.clipByValue(tensors, 0.5)
-    expect(jobs.map(({ job }) => [UPDATE_RULES[job.rule], job.operands, [...job.numbers]])).toEqual(
+    expect(jobs.map(({ job }) => [opOf(job), job.operands, [...job.numbers]])).toEqual(
       tensors.map(({ live: data }) => ['clip', [data], [0.5]]),
     )
     expect(tensors.map(jobOf)).toEqual([1, 2])
@@ -223,7 +234,6 @@ describe('the updates of boundaryKernels', () => {
 
 describe('the operations of layers of boundaryKernels', () => {
   const lengths = (...values: number[]) => ({ data: Int32Array.from(values), shape: [values.length] })
-  const opOf = (job: { readonly op: number }) => Object.keys(LAYER_OPS)[job.op]
 
   it('are one operation each: results, then operands, and numbers in the order of the kernels', () => {
     const { backend, jobs } = openNotingExecutor()
@@ -232,12 +242,12 @@ describe('the operations of layers of boundaryKernels', () => {
     backend.ops.activate(zeros(5), 'relu', { maximum: 6 })
     backend.ops.dropout(zeros(2, 3), { rate: 0.5, seed: 2 ** 32 + 5, draw: 2 ** 24 + 7 })
     backend.ops.poolSequenceGradient(zeros(4, 2, 3), null, zeros(2, 3), { pooling: 'max' })
-    expect(jobs.map(({ job }) => [opOf(job), job.results, [...job.counts], [...job.numbers], job.lengths])).toEqual([
-      ['attend', 2, [6, 8, 24, 8], [4, 2, 3], Int32Array.of(3, 4)],
-      ['elementLoss', 2, [1, 6, 6, 6, 0], [2, 2, 3], null],
-      ['activate', 1, [5, 5], [2, 1, 5, 6], null],
-      ['dropout', 1, [6, 6], [6, 5, 1, 7, 1, 2 ** 23, 2], null],
-      ['poolSequenceGradient', 1, [24, 24, 6], [4, 2, 3, 2, 3], null],
+    expect(jobs.map(({ job }) => [opOf(job), job.results, [...job.counts], [...job.numbers], job.integers])).toEqual([
+      ['attend', 2, [6, 8, 24, 8, 2], [4, 2, 3], Int32Array.of(3, 4)],
+      ['elementLoss', 2, [1, 6, 6, 6, 2, 0], [2, 2, 3], null],
+      ['activate', 1, [5, 5, 0], [2, 1, 5, 6], null],
+      ['dropout', 1, [6, 6, 0], [6, 5, 1, 7, 1, 2 ** 23, 2], null],
+      ['poolSequenceGradient', 1, [24, 24, 6, 2], [4, 2, 3, 2, 3], null],
     ])
     const written = [output, weights, loss, gradient].map((tensor) => (tensor as HostTensor).live)
     expect(written).toEqual(jobs.slice(0, 2).flatMap(({ job }) => job.operands.slice(0, 2)))
@@ -264,6 +274,6 @@ describe('the operations of layers of boundaryKernels', () => {
     const own = CHECKED_ROWS.filter(({ row }) => row.isOfDevices === undefined).map(({ name }) => name)
     const { backend } = openNotingExecutor()
     expect(own.filter((name) => !(name in backend.ops))).toEqual([])
-    expect(own).toEqual(expect.arrayContaining(Object.keys(LAYER_OPS)))
+    expect(own).toEqual(expect.arrayContaining(Object.keys(ROW_NUMBERS)))
   })
 })

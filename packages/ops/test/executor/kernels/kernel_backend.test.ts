@@ -24,7 +24,7 @@ describe('openKernelBackend', () => {
     backend.ops.globalNorm([second])
     const arrays = await backend.arraysToWrite('reduce gradients', [first, second])
     expect(arrays).toEqual([first.live, second.live])
-    expect(jobs.at(-1)).toMatchObject({ name: 'update', job: { operands: [new Float32Array(0), new Float32Array(0)] } })
+    expect(jobs.at(-1)).toMatchObject({ name: 'run', job: { operands: [new Float32Array(0), new Float32Array(0)] } })
     expect(waited).toContain(jobs.length)
     expect([first.version, second.version]).toEqual([2, 1])
   })

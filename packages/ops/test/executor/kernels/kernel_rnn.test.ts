@@ -1,7 +1,7 @@
 import { createRnnDescriptor, elementCount, flatLayout, layoutKey, type RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
-import { UPDATE_RULES } from '../../../src/executor/index.js'
+import { KERNEL_OPERATIONS } from '../../../src/executor/index.js'
 import { zeros } from '../stub_tensor.js'
 import { openNotingExecutor } from './noting_executor.js'
 
@@ -146,7 +146,7 @@ describe('KernelRnn.backward', () => {
     await expect(rnn.backward({ state: 'open' } as never, {})).rejects.toThrow(coded('ERR_TAPE_FOREIGN'))
     backend.ops.assign(params, zeros(rnn.paramsSize))
     await expect(rnn.backward(tape!, {})).rejects.toThrow(coded('ERR_TAPE_STALE', { argument: 'params' }))
-    expect(jobs.map(({ name }) => name)).toEqual(['forward', 'update'])
+    expect(jobs.map(({ name }) => name)).toEqual(['forward', 'run'])
     tape?.dispose()
     await expect(rnn.backward(tape!, {})).rejects.toThrow(coded('ERR_TAPE_DISPOSED'))
   })
@@ -157,7 +157,7 @@ describe('KernelRnn', () => {
     const { rnn, params, jobs, moves, waited } = open()
     const pending = rnn.paramsToCanonical(params)
     const [{ name, job }] = jobs
-    expect([name, UPDATE_RULES[job.rule], job.operands[1]]).toEqual(['update', 'assign', params.live])
+    expect([name, KERNEL_OPERATIONS[job.op], job.operands[1]]).toEqual(['run', 'assign', params.live])
     expect(moves).toEqual([])
     await pending
     expect(waited).toEqual([1])

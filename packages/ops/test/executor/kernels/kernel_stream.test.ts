@@ -101,7 +101,7 @@ describe('KernelStream', () => {
     expect(jobs.map(({ name }) => name)).toEqual(['quantize'])
     backend.ops.assign(variable, zeros(rnn.paramsSize))
     stepper.stepSync(zeros(B, I))
-    expect(jobs.map(({ name }) => name)).toEqual(['quantize', 'update', 'quantize'])
+    expect(jobs.map(({ name }) => name)).toEqual(['quantize', 'run', 'quantize'])
     const read = calls.filter(([name]) => name.startsWith('step')).map((call) => call[2])
     expect(read).toEqual([{ number: 1 }, { number: 1 }, { number: 2 }])
     // Each step waits for the operation that fills the weights it reads.

@@ -62,10 +62,9 @@ export function openNotingExecutor({
     if (state.failure) throw state.failure
     return jobs.push({ name, job })
   }
-  const names = ['backward', 'quantize', 'linear', 'linearGradients', 'addProduct', 'lstmForward']
-  const others = ['lstmBackward', 'embedding', 'embeddingGradient', 'softmaxCrossEntropy', 'ctcLoss', 'norm']
+  const names = ['backward', 'quantize', 'addProduct', 'lstmForward', 'lstmBackward', 'ctcLoss', 'norm', 'run']
   const operations = {
-    ...Object.fromEntries([...names, ...others, 'update', 'layer'].map((name) => [name, queued(name)])),
+    ...Object.fromEntries(names.map((name) => [name, queued(name)])),
     // By their names.
     forward: (...values: readonly unknown[]) =>
       queued('forward')(Object.fromEntries(FORWARD_ARGUMENTS.map((name, k) => [name, values[k]]))),

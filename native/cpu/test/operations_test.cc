@@ -1,5 +1,5 @@
 // Gradients against differences of the forward, and the values at the ends of each operation's range.
-#include "dense/layer_ops.h"
+#include "dense/operations.h"
 
 #include <doctest/doctest.h>
 
@@ -24,15 +24,15 @@ enum Loss { kSquaredError, kAbsoluteError, kSigmoidCrossEntropy };
 using Values = std::vector<double>;
 
 template <typename T>
-void Run(LayerOp op, std::vector<T*> data, std::vector<double> numbers, const int32_t* lengths = nullptr,
+void Run(Operation op, std::vector<T*> data, std::vector<double> numbers, const int32_t* lengths = nullptr,
          const Kernels& kernels = kPortableKernels) {
   ThreadPool pool(2);
   BlockCache blocks;
-  LayerOperands<T> operands{};
+  OperationOperands<T> operands{};
   std::copy(data.begin(), data.end(), operands.data);
   std::copy(numbers.begin(), numbers.end(), operands.numbers);
-  operands.lengths = lengths;
-  RunLayerOp(EngineOf<T>(&pool, &blocks, kernels), op, operands);
+  operands.integers = lengths;
+  RunOperation(EngineOf<T>(&pool, &blocks, kernels), op, operands);
 }
 
 double Dot(const Values& a, const Values& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
@@ -59,7 +59,7 @@ std::vector<T> Activate(Activation activation, std::vector<T> x, size_t rows, do
                         const Kernels& kernels = kPortableKernels) {
   std::vector<T> y(x.size(), T{-7});
   const double columns = static_cast<double>(x.size() / rows);
-  Run<T>(LayerOp::kActivate, {y.data(), x.data()},
+  Run<T>(Operation::kActivate, {y.data(), x.data()},
          {static_cast<double>(activation), static_cast<double>(rows), columns, maximum}, nullptr, kernels);
   return y;
 }
@@ -135,7 +135,7 @@ TEST_CASE("activationGradient is the derivative of activate") {
       if (activation == kSoftmax && std::isfinite(maximum)) continue;
       const Values y = Activate(activation, x, 2, maximum);
       Values dx(x.size());
-      Run<double>(LayerOp::kActivationGradient,
+      Run<double>(Operation::kActivationGradient,
                   {dx.data(), const_cast<double*>(y.data()), const_cast<double*>(dy.data())},
                   {static_cast<double>(activation), 2, 3, maximum});
       INFO("activation " << static_cast<int>(activation) << ", maximum " << maximum);
@@ -149,7 +149,7 @@ TEST_CASE("dropout draws the same mask for a forward and its backward, and anoth
   constexpr double kCount = 40000;
   const auto mask = [](double seed, double draw, double rate) {
     std::vector<float> y(static_cast<size_t>(kCount)), ones(y.size(), 1.0f);
-    Run<float>(LayerOp::kDropout, {y.data(), ones.data()},
+    Run<float>(Operation::kDropout, {y.data(), ones.data()},
                {kCount, seed, 0, draw, 0, std::round(rate * 0x1p24), 1 / (1 - rate)});
     return y;
   };
@@ -169,7 +169,7 @@ Values LayerNorm(const Values& x, const Values& gamma, const Values& beta) {
   Values y(x.size());
   const double columns = static_cast<double>(gamma.size());
   Run<double>(
-      LayerOp::kLayerNorm,
+      Operation::kLayerNorm,
       {y.data(), const_cast<double*>(x.data()), const_cast<double*>(gamma.data()), const_cast<double*>(beta.data())},
       {static_cast<double>(x.size()) / columns, columns, kEpsilon});
   return y;
@@ -191,7 +191,7 @@ TEST_CASE("layerNormGradients are the derivatives of layerNorm") {
   const Values x = Sine<double>(3 * 19, 1.7), gamma = Sine<double>(19, 0.6), beta = Sine<double>(19, 0.4);
   const Values dy = Sine<double>(3 * 19, 2.1);
   Values dx(x.size()), d_gamma(19), d_beta(19);
-  Run<double>(LayerOp::kLayerNormGradients,
+  Run<double>(Operation::kLayerNormGradients,
               {dx.data(), d_gamma.data(), d_beta.data(), const_cast<double*>(x.data()),
                const_cast<double*>(gamma.data()), const_cast<double*>(dy.data())},
               {3, 19, kEpsilon});
@@ -211,7 +211,7 @@ Values Sequence() {
 
 Values Reverse(Values x, const int32_t* lengths) {
   Values y(x.size(), -1);
-  Run<double>(LayerOp::kReverseSequence, {y.data(), x.data()}, {3, 3, 2}, lengths);
+  Run<double>(Operation::kReverseSequence, {y.data(), x.data()}, {3, 3, 2}, lengths);
   return y;
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("reverseSequence reverses each row's own steps and clears the others")
 
 Values Pool(Values x, const int32_t* lengths, Pooling pooling, double reversed_from) {
   Values y(6, -1);
-  Run<double>(LayerOp::kPoolSequence, {y.data(), x.data()}, {3, 3, 2, static_cast<double>(pooling), reversed_from},
+  Run<double>(Operation::kPoolSequence, {y.data(), x.data()}, {3, 3, 2, static_cast<double>(pooling), reversed_from},
               lengths);
   return y;
 }
@@ -258,7 +258,7 @@ TEST_CASE("poolSequenceGradient is the derivative of poolSequence") {
   for (const Pooling pooling : {kLast, kMean, kMax}) {
     for (const int32_t* lengths : {static_cast<const int32_t*>(nullptr), kLengths.data()}) {
       Values dx(18, -1);
-      Run<double>(LayerOp::kPoolSequenceGradient,
+      Run<double>(Operation::kPoolSequenceGradient,
                   {dx.data(), const_cast<double*>(x.data()), const_cast<double*>(dy.data())},
                   {3, 3, 2, static_cast<double>(pooling), 1}, lengths);
       INFO("pooling " << static_cast<int>(pooling));
@@ -269,7 +269,7 @@ TEST_CASE("poolSequenceGradient is the derivative of poolSequence") {
 
 TEST_CASE("poolSequenceGradient of equal maxima goes to the first") {
   Values x(18, 2), dx(18, -1), dy(6, 1);
-  Run<double>(LayerOp::kPoolSequenceGradient, {dx.data(), x.data(), dy.data()}, {3, 3, 2, kMax, 2});
+  Run<double>(Operation::kPoolSequenceGradient, {dx.data(), x.data(), dy.data()}, {3, 3, 2, kMax, 2});
   for (size_t k = 0; k < 18; k++) CHECK(dx[k] == (k < 6 ? 1 : 0));
 }
 
@@ -279,7 +279,7 @@ struct Attention {
 
 Attention Attend(Values x, Values scores, const int32_t* lengths) {
   Attention result;
-  Run<double>(LayerOp::kAttend, {result.output.data(), result.weights.data(), x.data(), scores.data()}, {3, 3, 2},
+  Run<double>(Operation::kAttend, {result.output.data(), result.weights.data(), x.data(), scores.data()}, {3, 3, 2},
               lengths);
   return result;
 }
@@ -308,7 +308,7 @@ struct AttentionGradients {
 
 AttentionGradients GradientsOf(Values x, Values weights, Values dy) {
   AttentionGradients result;
-  Run<double>(LayerOp::kAttendGradients,
+  Run<double>(Operation::kAttendGradients,
               {result.dx.data(), result.d_scores.data(), x.data(), weights.data(), dy.data()}, {3, 3, 2});
   return result;
 }
@@ -340,7 +340,7 @@ struct LossResult {
 LossResult LossOf(Loss loss, Values predictions, Values targets, Values weights) {
   LossResult result{-1, Values(predictions.size(), -1)};
   const double rows = static_cast<double>(predictions.size()) / 2;
-  Run<double>(LayerOp::kElementLoss,
+  Run<double>(Operation::kElementLoss,
               {&result.loss, result.gradient.data(), predictions.data(), targets.data(),
                weights.empty() ? nullptr : weights.data()},
               {static_cast<double>(loss), rows, 2});
