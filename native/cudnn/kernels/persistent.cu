@@ -1,6 +1,6 @@
 // A recurrent layer over a whole sequence in one launch, compiled by NVRTC for one shape. The recurrent weights stay in
 // registers; each step's h (forward) or gate gradients (backward) pass between the blocks through the L2 cache, or through the
-// shared memory of a cluster. All blocks that exchange run at the same time: those of a cooperative launch, or of a cluster.
+// shared memory of a cluster. All blocks that exchange run at the same time: a cooperative launch, or a cluster.
 // docs/persistent_kernels.md explains it.
 //
 //   CELL    0 LSTM (gates i f g o), 1 GRU (r z n, linear before reset), 2 tanh, 3 relu

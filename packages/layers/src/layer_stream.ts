@@ -36,7 +36,7 @@ export interface StateForm {
 
 type HostState = readonly Tensor<FloatArray>[]
 
-/** Calls `each` with the beginning of every piece of columns in states, and of the same one among those of `rows` alone. */
+/** Calls `each` with the beginning of every piece of columns in states, and where it is if there are `rows` alone. */
 function forColumns(
   { shape }: Tensor,
   rows: BatchRows,

@@ -39,7 +39,7 @@ void Embedding(const Engine<T>&, const OperationOperands<T>& on) {
 }
 
 // embeddingGradient: dtable, dy, ids; columns, classes, rows
-// Rows of dtable [V,E] at ids += dy [N,E], those of a repeated id one after another.
+// Rows of dtable [V,E] at ids += dy [N,E], one after another if an id repeats.
 template <typename T>
 void EmbeddingGradient(const Engine<T>&, const OperationOperands<T>& on) {
   const ptrdiff_t columns = on.size(0);

@@ -1,4 +1,4 @@
-// Losses, each with its gradient: softmax cross-entropy, and those of single elements.
+// Losses, each with its gradient: softmax cross-entropy, and losses of single elements.
 #pragma once
 
 #include <algorithm>

@@ -64,7 +64,7 @@ struct OperationOperands {
   }
 };
 
-// Results are overwritten whole, but that of an embedding's gradient, which is added to, and those of updates.
+// Results are overwritten whole; an embedding's gradient is added to, and updates change their operands.
 template <typename T>
 void RunOperation(const Engine<T>& engine, Operation operation, const OperationOperands<T>& on);
 

@@ -14,7 +14,7 @@ void* FindSymbol(void* library, const char* name);
 /// The file that `library` was loaded from, or an empty string.
 std::string LibraryFile(void* library);
 
-/// Calls of the function `name` that `library` imports reach `replacement` from now on; those of other libraries do not
+/// Calls of the function `name` that `library` imports reach `replacement` from now on; other libraries' calls do not
 /// change. Does nothing without the GNU C library.
 void ReplaceImport(void* library, const char* name, void* replacement);
 

@@ -10,10 +10,10 @@ export abstract class NamedError extends Error {
   static readonly errorName: string
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: the class that is right of `instanceof`, which derives from this one.
-    const type = this
-    if (!Object.hasOwn(type, 'errorName')) return Function.prototype[Symbol.hasInstance].call(type, value)
-    return value instanceof Error && 'code' in value && value.name === type.errorName
+    // biome-ignore-start lint/complexity/noThisInStatic: the class right of `instanceof`, which derives from this one.
+    if (!Object.hasOwn(this, 'errorName')) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return value instanceof Error && 'code' in value && value.name === this.errorName
+    // biome-ignore-end lint/complexity/noThisInStatic: the class right of `instanceof`.
   }
 
   readonly code: ErrorCode

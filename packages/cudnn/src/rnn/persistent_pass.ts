@@ -275,7 +275,7 @@ export class PersistentPass implements LayerKernels {
     return { time, batch, place: offset / arithmetic.bytes, pseudoLayer: number, recurrent, patience: PATIENCE }
   }
 
-  /** Prepares a tensor through which the blocks of a grid exchange; those of a cluster poll none. */
+  /** Prepares a tensor through which the blocks of a grid exchange; clusters poll none. */
   #markEmpty(list: CommandList, target: CommandFields<'markEmpty'>): void {
     if (!this.#options.shape.isCluster) list.add('markEmpty', target)
   }

@@ -116,7 +116,7 @@ function separable([depthwise, pointwise]: readonly Floats[]): Floats {
   return { data: product, shape: [...depthwise.shape.slice(0, -2), channels, filters] }
 }
 
-/** The kernel [...size,F,C] of the gradient of a convolution, as that of one: its taps from the last to the first. */
+/** The kernel [...size,F,C] of a convolution's gradient, which is a convolution too: its taps from the last to the first. */
 function turned([{ data, shape }]: readonly Floats[]): Floats {
   const [filters, channels] = shape.slice(-2) as [number, number]
   const own = filters * channels
@@ -266,7 +266,7 @@ export const pooling2D = (pool: Pool): KerasClass => ({
   plan: pooledPictures(pool),
 })
 
-/** All rows of each step, and then the steps of a picture, or none of those of windows. */
+/** All rows of each step, and then the steps of a picture; none for windows. */
 export const pooledWhole = (
   pool: Pool,
   overTime?: (options: LayerAt['name']) => LayerDefinition,

@@ -5,7 +5,7 @@ import { layer } from '../own_layer.js'
 const COUNT = integerFrom(1)
 
 /**
- * A group normalization (Wu & He 2018): gamma∘(x − mean)/√(variance + epsilon) + beta, whose mean and variance are those of all steps
+ * A group normalization (Wu & He 2018): gamma∘(x − mean)/√(variance + epsilon) + beta, whose mean and variance are over all steps
  * of a row, or of a vector, over each of `groups` of its channels. Padding has no weight. Variables: `gamma`, `beta` [C].
  */
 export const groupNorm = layer(

@@ -5,7 +5,7 @@ import { gathered } from './window_layer.js'
 /** More values than models join. */
 const MOST = 99
 
-/** The steps of a sequence, and behind them those of others of as many columns. */
+/** The steps of a sequence, and behind them the steps of others of as many columns. */
 export const joinSteps = layer(
   'joinSteps',
   {},

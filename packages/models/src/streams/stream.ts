@@ -36,7 +36,7 @@ export interface Stream {
   /**
    * Takes over a state, of all rows or of the named ones.
    *
-   * @throws RangeError `ERR_SHAPE` for states of another model or number of rows, `ERR_NO_CELL_STATE` for those of an LSTM in
+   * @throws RangeError `ERR_SHAPE` for states of another model or number of rows, `ERR_NO_CELL_STATE` for an LSTM's in
    *   another cell, `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`;
    *   TypeError `ERR_NOT_A_STATE`
    */

@@ -19,7 +19,7 @@ export class BestWeights implements TrainingSaver {
     if (kind === 'best') this.#copy()
   }
 
-  /** A training begins at its beginning. The best values are those of the best evaluation, or of the beginning without one. */
+  /** A training begins at its beginning. The best values are from the best evaluation, or from the beginning without one. */
   async restore(_: readonly Trainable[], kind: 'latest' | 'best' = 'latest'): Promise<undefined> {
     if (kind === 'latest') return
     for (const [n, { value }] of this.#variables.entries()) this.#backend.ops.assign(value, this.#copies[n])

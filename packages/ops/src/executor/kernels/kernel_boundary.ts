@@ -244,7 +244,7 @@ export interface KernelJob {
   readonly operands: readonly (FloatArray | null)[]
   /** How many are written. */
   readonly results: number
-  /** Elements of each operand, as they were checked, then those of the integers. */
+  /** Elements of each operand, as they were checked, then of the integers. */
   readonly counts: Float64Array
   /** Class ids or lengths. */
   readonly integers: Int32Array | null
