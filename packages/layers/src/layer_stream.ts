@@ -1,23 +1,20 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import { checkTensor } from '@cudnn-rnn/ops/executor'
-
-/** Rows of a batch, each named once. */
-export type BatchRows = readonly number[]
+import { checkTensor, type RowNumbers } from '@cudnn-rnn/ops/executor'
 
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
   /**
-   * Steps [T,B,…] in their order, or one step [1,R,…] of R rows alone; takes an input of the executor or of the host. A step that
-   * fails leaves the state as it was.
+   * Steps [T,B,…] in their order, or one step [1,R,…] of R rows alone; takes an input of the executor or of the host. The state
+   * of a layer stays as it was if its step fails; layers before it in a model have moved on.
    */
-  step(input: TensorLike, rows?: BatchRows): Promise<TensorLike>
+  step(input: TensorLike, rows?: RowNumbers): Promise<TensorLike>
   /** Zeroes the states of all rows, or of those named. */
-  reset(rows?: BatchRows): void
+  reset(rows?: RowNumbers): void
   /** The carried states of all rows, or of those named, as host copies; null if the layer has none. */
-  state(rows?: BatchRows): Promise<unknown>
-  restore(state: unknown, rows?: BatchRows): void
+  state(rows?: RowNumbers): Promise<unknown>
+  restore(state: unknown, rows?: RowNumbers): void
   dispose(): void
 }
 
@@ -39,7 +36,7 @@ type HostState = readonly Tensor<FloatArray>[]
 /** Calls `each` with the beginning of every piece of columns in states, and where it is if there are `rows` alone. */
 function forColumns(
   { shape }: Tensor,
-  rows: BatchRows,
+  rows: RowNumbers,
   each: (begin: number, ofRows: number, columns: number) => void,
 ): void {
   const [batch, columns] = shape.slice(-2)
@@ -51,12 +48,12 @@ function forColumns(
   }
 }
 
-function shapeOfRows(shape: readonly number[], rows: BatchRows): readonly number[] {
+function shapeOfRows(shape: readonly number[], rows: RowNumbers): readonly number[] {
   return [...shape.slice(0, -2), rows.length, ...shape.slice(-1)]
 }
 
 /** Copies of the states of rows. */
-function statesOfRows(states: HostState, rows: BatchRows): HostState {
+function statesOfRows(states: HostState, rows: RowNumbers): HostState {
   return states.map((state) => {
     const shape = shapeOfRows(state.shape, rows)
     const data = state.data.slice(0, elementCount(shape))
@@ -66,7 +63,7 @@ function statesOfRows(states: HostState, rows: BatchRows): HostState {
 }
 
 /** Writes the states of rows. */
-function putStatesOfRows(states: HostState, rows: BatchRows, given: HostState): void {
+function putStatesOfRows(states: HostState, rows: RowNumbers, given: HostState): void {
   for (const [k, state] of states.entries()) {
     const { data } = given[k]
     forColumns(state, rows, (to, from, columns) => state.data.set(data.subarray(from, from + columns), to))
@@ -109,7 +106,7 @@ export function hostStream(
 }
 
 /** A saved state of a layer. Throws RangeError `ERR_LAYER_STATES`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
-function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown, rows?: BatchRows): HostState {
+function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown, rows?: RowNumbers): HostState {
   const action = `restore the state of ${name}`
   const states = checkStateList(action, saved, shapes.length) as readonly Tensor[]
   return shapes.map((all, index) => {

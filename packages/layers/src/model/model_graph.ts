@@ -1,11 +1,11 @@
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { type GradientTape, onTape, Recording, Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, onTape, Recording, type RowNumbers, Value } from '@cudnn-rnn/ops/executor'
 import { forwardedOf, type LayerInput } from '../forwarded.js'
 import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
-import { type BatchRows, combinedStream, type LayerStream, openStreams } from '../layer_stream.js'
+import { combinedStream, type LayerStream, openStreams } from '../layer_stream.js'
 import { featuresOf, type Signal, signalText } from '../signal.js'
 
 /** A value of a graph: of the input or node of that number, inputs first, the output (0) or a final state (from 1). */
@@ -290,7 +290,7 @@ export class ModelGraph {
   async #step(
     streams: Iterator<LayerStream>,
     inputs: readonly TensorLike[],
-    rows: BatchRows | undefined,
+    rows: RowNumbers | undefined,
   ): Promise<readonly TensorLike[]> {
     const values: TensorLike[] = [...inputs]
     const left = new Map<TensorLike, number>()
@@ -421,7 +421,7 @@ export class ModelGraph {
 /** Streams through a graph. */
 export interface GraphStream extends Omit<LayerStream, 'step'> {
   /** The outputs of a step, given the inputs. */
-  readonly step: (inputs: readonly TensorLike[], rows?: BatchRows) => Promise<readonly TensorLike[]>
+  readonly step: (inputs: readonly TensorLike[], rows?: RowNumbers) => Promise<readonly TensorLike[]>
 }
 
 export function kindOf({ layer, merge }: GraphNode): string {

@@ -3,17 +3,23 @@ import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type RowNetwork, type StreamPool, type StreamPoolOptions, streamPoolOf } from '@cudnn-rnn/models'
 import { isBackendTensor } from '@cudnn-rnn/ops'
 import { hostTensor } from '../host_tensor.js'
+import type { Layer } from '../layer.js'
 import { featuresOf } from '../signal.js'
 import type { GraphStream } from './model_graph.js'
 import type { WholeModel } from './whole_model.js'
+
+/** The numbers of class ids that the embeddings take which a layer is, or has as its parts. */
+function sizesOfTables({ input, parts, variables }: Layer): readonly number[] {
+  if (parts.length > 0) return parts.flatMap(sizesOfTables)
+  return input.features === null ? variables.map(({ value }) => value.shape[0] as number) : []
+}
 
 /** Opens a pool of streams of a model of one input and one output: the rows of one stream. Throws as `LayersModel.streamPool`. */
 export function openModelStreamPool({ graph, executor }: WholeModel, options: StreamPoolOptions): StreamPool<unknown> {
   const action = 'step a stream'
   const [{ signal: input }] = graph.inputs
   const isIds = input.features === null
-  const ids = isIds ? graph.nodes.flatMap(({ layer, from }) => (from[0][0] === 0 && layer ? layer.variables : [])) : []
-  const count = Math.min(...ids.map(({ value }) => value.shape[0]))
+  const count = isIds ? Math.min(...graph.layers.flatMap(sizesOfTables)) : 0
   let rows: GraphStream
   /** States that a caller gives are tried on it. */
   const trial = graph.openStream(1)
@@ -35,7 +41,7 @@ export function openModelStreamPool({ graph, executor }: WholeModel, options: St
       const x = isIds
         ? { data: Int32Array.from(frames), shape }
         : { data: frames.slice() as FloatArray, shape: [...shape, frames.length / numbers.length] }
-      const [y] = await rows.step([x], [...numbers])
+      const [y] = await rows.step([x], numbers)
       try {
         output.set((await hostTensor(y)).data)
       } finally {

@@ -93,6 +93,17 @@ it('computes what single streams compute on cpu', async () => {
 })
 
 describe('a pool of a model of class ids', () => {
+  it('takes the ids of the embeddings in branches, however small the layers behind them are', async () => {
+    using backend = openReferenceBackend()
+    const branch = () => [embedding({ size: 9, units: 2 }), dense({ units: 1 })]
+    using model = sequential(backend, [concat([branch(), branch()])], { isSequence: true, seed: 1 } as never)
+    using pool = model.streamPool({ maxStreams: 1 })
+    const stream = pool.open()
+    const [y] = await Promise.all([stream.step({ data: Float32Array.of(8), shape: [1] })])
+    expect(y.shape).toEqual([2])
+    await expect(stream.step({ data: Float32Array.of(9), shape: [1] })).rejects.toThrow(coded('ERR_ID_OUT_OF_RANGE'))
+  })
+
   it('steps ids, and refuses one that does not exist to its stream alone', async () => {
     using backend = openReferenceBackend()
     using model = sequential(backend, [embedding({ size: 5, units: 2 }), cudnnGRU({ numUnits: 2 })], { seed: 1 })
