@@ -191,7 +191,7 @@ struct OperationCase {
   std::vector<std::vector<double>> operands;  // results first
   std::vector<double> numbers;
   std::vector<int32_t> integers;
-  std::vector<std::vector<double>> expected;  // of the results
+  std::vector<std::vector<double>> expected;  // results
 };
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -65,5 +65,3 @@ export { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type P
 export { LayerBuild } from './layer_build.js'
 export type { LayerStream } from './layer_stream.js'
 export type { LayerTape } from './layer_tape.js'
-
-// Errors

@@ -14,8 +14,8 @@ namespace cudnn_rnn {
 inline constexpr size_t kMaxOperands = 6;
 inline constexpr size_t kMaxNumbers = 8;
 
-// The order of KERNEL_OPERATIONS in packages/ops/src/executor/kernels/kernel_boundary.ts, with the operands and numbers
-// of each.
+// The order of KERNEL_OPERATIONS in packages/ops/src/executor/kernels/kernel_boundary.ts, each with its operands and
+// numbers.
 enum class Operation {
   kLinear,
   kEmbedding,
@@ -31,7 +31,7 @@ enum class Operation {
   kAttend,
   kAttendGradients,
   kElementLoss,
-  // Of training alone.
+  // From here on, training alone.
   kLinearGradients,
   kEmbeddingGradient,
   kSoftmaxCrossEntropy,

@@ -18,8 +18,8 @@ struct Row {
 
 using SignalHandler = void (*)(int);
 
-/// In place of NVRTC's signal(): a compilation handles SIGINT and SIGTERM itself, and gives them back without the flags
-/// of Node.js's handlers, which then raise the signal in themselves for ever.
+/// In place of NVRTC's signal(): a compilation handles SIGINT and SIGTERM itself, and restores Node.js's handlers
+/// without their flags. Such a handler raises the signal in itself for ever.
 SignalHandler LeaveSignal(int, SignalHandler) { return SIG_DFL; }
 
 }  // namespace

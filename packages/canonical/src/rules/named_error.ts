@@ -2,8 +2,8 @@ import type { ErrorCode } from './error_code.js'
 import { visibleMessage } from './visible_text.js'
 
 /**
- * The base of errors with a class, which declares more fields. `instanceof` compares names, so it also holds for an error
- * of another copy of the package: an ES module's beside a CommonJS module's, or one in a bundle.
+ * The base of errors with a class, which declares more fields. `instanceof` compares names, so it also holds if the error
+ * comes from another copy of the package: an ES module beside a CommonJS module, or one in a bundle.
  */
 export abstract class NamedError extends Error {
   /** The class's name, which stays if a minifier renames the class. */

@@ -276,7 +276,7 @@ export class CommandList {
     const encoder = KERNEL_ENCODERS[name]
     const launch = { name, shared, at: words.length, end: 0, tensors: tensors.length }
     words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
-    // Those that it lacks are the first again, with no elements.
+    // Places without a tensor have the first one with no elements.
     const none = { ...tensors[0], count: 0 }
     const four = Array.from({ length: TENSORS_OF_LAUNCH }, (_, k) => tensors[k] ?? none)
     this.#place(launch, 0, four)

@@ -143,7 +143,7 @@ const EXPECTED_STEP = {
   ...{ trip: 0.75, clusterTrip: 0.45, fixed: 0.25, pass: 0.1 },
   ...{ cache: 4, clusterStores: 2.4, fma: 0.65, tensorCores: 0.4 },
 }
-/** Of an H200. */
+/** An H200 has so many. */
 const MULTIPROCESSORS = 132
 /** Cycles of a microsecond; bytes of shared memory, multiplications by FMA and by tensor cores in bfloat16 of a cycle. */
 const CYCLES = 1750

@@ -1,4 +1,9 @@
 import { conv1d, conv2d } from '../kinds/convolution.js'
+import { maxPool2d } from '../kinds/max_pooling.js'
+import { averagePool2d, spreadLength, spreadRows, spreadSteps } from '../kinds/step_windows.js'
+import { timeDistributed } from '../kinds/time_distributed.js'
+import { windowCount } from '../kinds/windows.js'
+import type { LayerDefinition } from '../layer.js'
 import {
   ACTIVATION,
   axis,
@@ -17,11 +22,6 @@ import {
   only,
   stated,
 } from './keras_row.js'
-import { maxPool2d } from '../kinds/max_pooling.js'
-import { averagePool2d, spreadRows, spreadSteps } from '../kinds/step_windows.js'
-import { timeDistributed } from '../kinds/time_distributed.js'
-import type { LayerDefinition } from '../layer.js'
-import { windowCount } from '../kinds/windows.js'
 
 interface KernelSizes {
   /** Taps and the steps between them, along time and height. */
@@ -182,7 +182,7 @@ function spreadBefore(height: number, taps: readonly number[], strides: readonly
   const isPicture = taps[1] > 1 || strides[1] > 1
   return {
     layers: [spreadSteps(steps), ...(isPicture ? [spreadRows({ height, ...rows })] : [])],
-    height: rows.zerosBefore + height * strides[1] + rows.zerosAfter,
+    height: spreadLength(rows, height),
   }
 }
 
@@ -301,12 +301,12 @@ export const spreadPictures = (option: string, own: readonly string[], minimum =
     const [steps, rows] = axes.map((sizes) => {
       return Object.fromEntries(own.map((name, k) => [name, (sizes[k] ?? sizes[0]) as number]))
     })
-    const { repeats = 1, croppedBefore = 0, croppedAfter = 0, zerosBefore = 0, zerosAfter = 0 } = rows
+    const { croppedBefore = 0, croppedAfter = 0 } = rows
     const kept = height - croppedBefore - croppedAfter
     if (kept < 1) throw options.wrong(option, `less than its ${height} rows`)
     return {
       layers: [spreadSteps({ ...steps, ...name }), spreadRows({ height, ...rows })],
-      height: zerosBefore + kept * repeats + zerosAfter,
+      height: spreadLength(rows, height),
     }
   },
 })

@@ -13,8 +13,8 @@ export const MERGE_CLASSES: ReadonlyMap<string, MergeName> = new Map(
 )
 
 /**
- * Whether a layer merges its operands alone, and not with numbers: a product over an axis and sequences behind each other are a layer
- * of several values.
+ * Whether a layer merges its operands alone, and not with numbers. A product over an axis, and sequences behind each other, are layers
+ * that take several values.
  */
 export function isMerge({ className, config }: Pick<FileLayer, 'className' | 'config'>, ofSequences: boolean): boolean {
   const isLayer = ofSequences && (className === 'Dot' || (className === 'Concatenate' && isOfSteps(config['axis'])))

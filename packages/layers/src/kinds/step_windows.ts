@@ -1,4 +1,4 @@
-import { FLAG, integerFrom, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { FLAG, integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { ofDtype, type Value } from '@cudnn-rnn/ops/executor'
 import { invalidOption } from '../layer_options.js'
 import { layer } from '../own_layer.js'
@@ -67,61 +67,65 @@ const SPREAD = {
   zerosAfter: optional(integerFrom(0)),
 }
 
+type Spread = OptionsOf<typeof SPREAD>
+
+/** How many of `length` steps or rows are left. */
+function keptOf({ croppedBefore = 0, croppedAfter = 0 }: Spread, length: number): number {
+  return length - croppedBefore - croppedAfter
+}
+
+/** How many steps or rows `length` of them become. */
+export function spreadLength(spread: Spread, length: number): number {
+  const { repeats = 1, zerosBefore = 0, zerosAfter = 0 } = spread
+  return zerosBefore + Math.max(0, keptOf(spread, length)) * repeats + zerosAfter
+}
+
 /** Each step `repeats` times, without the first and last `cropped` ones, between zeros. */
-export const spreadSteps = layer(
-  'spreadSteps',
-  SPREAD,
-  ({ repeats = 1, isSpaced = false, croppedBefore = 0, croppedAfter = 0, zerosBefore = 0, zerosAfter = 0 }, input) => {
-    const kept = (length: number) => Math.max(0, length - croppedBefore - croppedAfter) * repeats
-    const all = (length: number) => zerosBefore + kept(length) + zerosAfter
-    return {
-      output: input,
-      outputLengths: (lengths) => lengths.map(all),
-      forward: (t, x, _, { lengths }) => {
-        const [time, batch] = x.shape as readonly [number, number]
-        checkSteps('spreadSteps', time, lengths, croppedBefore + croppedAfter + 1)
-        const count = all(time)
-        const places = Int32Array.from({ length: count * batch }, (_, k) => {
-          const [step, row] = [Math.floor(k / batch) - zerosBefore, k % batch]
-          const isInside = step >= 0 && step < kept(lengths?.[row] ?? time) && !(isSpaced && step % repeats > 0)
-          return isInside ? (Math.floor(step / repeats) + croppedBefore) * batch + row : time * batch
-        })
-        return gathered(t, x, { places, hasZeros: true }, input.features, [count, batch])
-      },
-    }
-  },
-)
+export const spreadSteps = layer('spreadSteps', SPREAD, (spread, input) => {
+  const { repeats = 1, isSpaced = false, croppedBefore = 0, croppedAfter = 0, zerosBefore = 0 } = spread
+  const all = (length: number) => spreadLength(spread, length)
+  return {
+    output: input,
+    outputLengths: (lengths) => lengths.map(all),
+    forward: (t, x, _, { lengths }) => {
+      const [time, batch] = x.shape as readonly [number, number]
+      checkSteps('spreadSteps', time, lengths, croppedBefore + croppedAfter + 1)
+      const count = all(time)
+      const places = Int32Array.from({ length: count * batch }, (_, k) => {
+        const [step, row] = [Math.floor(k / batch) - zerosBefore, k % batch]
+        const isInside =
+          step >= 0 && step < keptOf(spread, lengths?.[row] ?? time) * repeats && !(isSpaced && step % repeats > 0)
+        return isInside ? (Math.floor(step / repeats) + croppedBefore) * batch + row : time * batch
+      })
+      return gathered(t, x, { places, hasZeros: true }, input.features, [count, batch])
+    },
+  }
+})
 
 /** The same of the rows of a picture that arrives column by column. */
-export const spreadRows = layer(
-  'spreadRows',
-  { height: COUNT, ...SPREAD },
-  (
-    { height, repeats = 1, isSpaced = false, croppedBefore = 0, croppedAfter = 0, zerosBefore = 0, zerosAfter = 0 },
-    input,
-  ) => {
-    const channels = channelsOf({ kind: 'spreadRows', name: undefined }, input, { ...ROWS, height })
-    const kept = height - croppedBefore - croppedAfter
-    if (kept < 1) throw invalidOption('spreadRows', 'croppedBefore', 'so small that rows are left', croppedBefore)
-    const features = (zerosBefore + kept * repeats + zerosAfter) * channels
-    return {
-      output: { ...input, features },
-      isStepwise: true,
-      forward: (t, x) => {
-        const leading = x.shape.slice(0, -1)
-        const none = leading.map(() => 0)
-        const all = t.reshape(x, [...leading, height, channels])
-        const rows = t.slice(all, [...none, croppedBefore, 0], [...leading, kept, channels])
-        const each = t.reshape(rows, [...leading, kept, 1, channels])
-        const spread = isSpaced
-          ? t.pad(each, [...none, 0, 0, 0], [...none, 0, repeats - 1, 0])
-          : t.concat(Array<Value>(repeats).fill(each), { axis: -2 })
-        const between = t.reshape(spread, [...leading, kept * repeats, channels])
-        return t.reshape(t.pad(between, [...none, zerosBefore, 0], [...none, zerosAfter, 0]), [...leading, features])
-      },
-    }
-  },
-)
+export const spreadRows = layer('spreadRows', { height: COUNT, ...SPREAD }, ({ height, ...spread }, input) => {
+  const { repeats = 1, isSpaced = false, croppedBefore = 0, zerosBefore = 0, zerosAfter = 0 } = spread
+  const channels = channelsOf({ kind: 'spreadRows', name: undefined }, input, { ...ROWS, height })
+  const kept = keptOf(spread, height)
+  if (kept < 1) throw invalidOption('spreadRows', 'croppedBefore', 'so small that rows are left', croppedBefore)
+  const features = spreadLength(spread, height) * channels
+  return {
+    output: { ...input, features },
+    isStepwise: true,
+    forward: (t, x) => {
+      const leading = x.shape.slice(0, -1)
+      const none = leading.map(() => 0)
+      const all = t.reshape(x, [...leading, height, channels])
+      const rows = t.slice(all, [...none, croppedBefore, 0], [...leading, kept, channels])
+      const each = t.reshape(rows, [...leading, kept, 1, channels])
+      const repeated = isSpaced
+        ? t.pad(each, [...none, 0, 0, 0], [...none, 0, repeats - 1, 0])
+        : t.concat(Array<Value>(repeats).fill(each), { axis: -2 })
+      const between = t.reshape(repeated, [...leading, kept * repeats, channels])
+      return t.reshape(t.pad(between, [...none, zerosBefore, 0], [...none, zerosAfter, 0]), [...leading, features])
+    },
+  }
+})
 
 /** One row is a window. */
 const ROWS = { size: [1, 1], strides: [1, 1], padding: 'valid' } as const

@@ -54,5 +54,3 @@ export {
   labelErrorRate,
   type Sequence,
 } from './edit_distance.js'
-
-// Errors

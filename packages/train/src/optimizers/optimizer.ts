@@ -46,7 +46,7 @@ export abstract class Optimizer {
   readonly #rule: OptimizerRule
   readonly #settings: Settings
   readonly #slotCount: number
-  /** Of each variable. */
+  /** One for each variable. */
   readonly #updates: readonly {
     readonly rateFactor: number
     readonly decay: number

@@ -23,7 +23,7 @@ export function openKernelBackend(executor: KernelExecutor, labels: KernelBacken
     products: new KernelProducts(executor),
     lstm: new KernelLstm(executor),
     settled() {
-      // Of no elements: operations are done in their order.
+      // A copy without elements: operations are done in their order.
       return memory.done(queueCopy(executor, memory.allocate(0), memory.allocate(0)))
     },
     prepare: (descriptor) => new KernelRnn(executor, descriptor),
