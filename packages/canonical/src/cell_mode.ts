@@ -1,4 +1,4 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical/rules'
+import { invalidOption } from '@cudnn-rnn/canonical/rules'
 
 /**
  * The one table of recurrent cells: gates in canonical order (which is cuDNN's), and whether a cell state exists.
@@ -35,11 +35,7 @@ export type GateName = (typeof CELL_MODES)[CellMode]['gates'][number]
  */
 export function gatesOf(mode: CellMode): readonly GateName[] {
   if (typeof mode !== 'string' || !Object.hasOwn(CELL_MODES, mode)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot list gates as cellMode must be one of ${Object.keys(CELL_MODES).join(', ')}: current value is ${describeValue(mode)}`,
-      { option: 'cellMode', value: mode },
-    )
+    throw invalidOption('list gates', 'cellMode', `one of ${Object.keys(CELL_MODES).join(', ')}`, mode)
   }
   return CELL_MODES[mode].gates
 }

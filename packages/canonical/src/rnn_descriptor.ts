@@ -1,9 +1,9 @@
 import {
   checkOptions,
   codedRangeError,
-  describeValue,
   FINITE,
   integerIn,
+  invalidOption,
   keyOf,
   type OptionsOf,
   oneOf,
@@ -114,11 +114,7 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
     }
   }
   if (numProj !== undefined && numProj > numUnits) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot build RNN descriptor as numProj must be at most numUnits (${numUnits}): current value is ${describeValue(numProj)}`,
-      { option: 'numProj', value: numProj },
-    )
+    throw invalidOption('build RNN descriptor', 'numProj', `at most numUnits (${numUnits})`, numProj)
   }
 
   const descriptor: RnnDescriptor = Object.freeze({

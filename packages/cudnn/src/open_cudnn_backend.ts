@@ -1,12 +1,11 @@
 import { dirname, join } from 'node:path'
-import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkOptions,
-  codedRangeError,
   either,
   FLAG,
   integerFrom,
+  invalidOption,
   type OptionsOf,
   oneOf,
   optional,
@@ -116,10 +115,11 @@ function checkLibraries(addon: NativeAddon, found: CudaLibraries, device: number
     const reason = error === '' ? 'the driver sees no GPU' : `the driver sees no GPU (${error})`
     throw unavailable([{ name: 'cudnn', reason }], 'Run `nvidia-smi`: a driver that fits the CUDA libraries is needed.')
   }
-  if (device >= count) throw invalidOption('device', device, `must be below the number of GPUs (${count})`)
+  if (device >= count)
+    throw invalidOption('open the cuDNN backend', 'device', `below the number of GPUs (${count})`, device)
   if (precision === 'bfloat16' && cudnnVersion < FIRST_BFLOAT16_VERSION) {
-    const rule = `needs cuDNN ${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(cudnnVersion)} is here`
-    throw invalidOption('precision', precision, rule)
+    const rule = `another one: it needs cuDNN ${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(cudnnVersion)} is here`
+    throw invalidOption('open the cuDNN backend', 'precision', rule, precision)
   }
   return libraries
 }
@@ -131,12 +131,4 @@ function unavailable(attempts: readonly BackendAttempt[], advice: string, option
     reason: name === 'cudnn' ? reason : `${name}: ${reason}`,
   }))
   return new BackendUnavailableError('cudnn', named, advice, options)
-}
-
-function invalidOption(option: string, value: unknown, rule: string) {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot open the cuDNN backend as ${option} ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

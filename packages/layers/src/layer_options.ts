@@ -1,4 +1,3 @@
-import { describeValue } from '@cudnn-rnn/canonical'
 import {
   type AnyRule,
   checkedElsewhere,
@@ -30,14 +29,6 @@ export function checkLayerOptions<Rules extends Readonly<Record<string, AnyRule>
   rules: Rules,
 ): void {
   checkOptions<object>(`make ${kind}`, options, rules)
-}
-
-export function invalidOption(kind: string, option: string, rule: string, value: unknown) {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot make ${kind} as ${option} must be ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }
 
 /** The inputs that a layer takes. */

@@ -1,5 +1,13 @@
-import { type CanonicalParams, type CellMode, describeValue } from '@cudnn-rnn/canonical'
-import { checkOptions, codedRangeError, OBJECT, type OptionsOf, optional, TEXT } from '@cudnn-rnn/canonical/rules'
+import type { CanonicalParams, CellMode } from '@cudnn-rnn/canonical'
+import {
+  checkOptions,
+  codedRangeError,
+  invalidOption,
+  OBJECT,
+  type OptionsOf,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import { INITIALIZER_OPTIONS, type InitializerOptions } from './initializers.js'
 
 const OPTIONS = {
@@ -29,10 +37,6 @@ export function checkCreateParamsOptions(options: CreateParamsOptions, rnnMode: 
   if (options.canonical === undefined) return
   for (const option of ['seed', 'kernelInitializer', 'biasInitializer', 'forgetBias'] as const) {
     if (options[option] === undefined) continue
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot create parameters as ${option} must be absent where canonical holds the values: current value is ${describeValue(options[option])}`,
-      { option, value: options[option] },
-    )
+    throw invalidOption('create parameters', option, 'absent where canonical holds the values', options[option])
   }
 }

@@ -1,9 +1,8 @@
-import { describeValue } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkOptions,
-  codedRangeError,
   integerIn,
+  invalidOption,
   type OptionsOf,
   oneOf,
   optional,
@@ -66,13 +65,14 @@ export interface WasmBackendOptions extends OptionsOf<typeof OPTIONS> {}
 export async function openWasm(options: WasmBackendOptions, load: ModuleLoader): Promise<WasmBackend> {
   checkOptions(ACTION, options, OPTIONS)
   const { dtype = 'float32', weights = 'float32', threads, instructionSet: asked } = options
-  if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
+  if (weights !== 'float32' && dtype !== 'float32')
+    throw invalidOption(ACTION, 'weights', 'float32 with dtype float64', weights)
   const given = options.module === undefined ? undefined : await GivenModule.read(options.module)
   const compile = (hasThreads: boolean) => given?.compile(hasThreads) ?? load(dtype, asked, hasThreads)
   const { instance, instructionSet } = await instanceOf(compile, threads, given?.shortage ?? '')
   if (instance.exports.elementBytes() !== ELEMENT_BYTES[dtype]) {
     instance.stop()
-    refuse('module', `one that computes in ${dtype}`, options.module)
+    throw invalidOption(ACTION, 'module', `one that computes in ${dtype}`, options.module)
   }
   const executor = createWasmExecutor(new WasmHeap(instance, dtype), dtype, weights)
   const suffix = weights === 'float32' ? '' : `, ${weights} weights`
@@ -134,12 +134,4 @@ function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: Wei
       })
     },
   }
-}
-
-function refuse(option: string, rule: string, value: unknown): never {
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${ACTION} as ${option} must be ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

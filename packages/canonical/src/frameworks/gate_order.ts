@@ -1,4 +1,4 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/canonical/rules'
+import { invalidOption } from '@cudnn-rnn/canonical/rules'
 import { CELL_MODES, type CellMode, type GateName, gatesOf } from '../cell_mode.js'
 
 /** Whose tensors a layout describes. */
@@ -41,11 +41,7 @@ export const GATE_ORDERS = Object.freeze({
  */
 export function gatePosition(framework: keyof typeof GATE_ORDERS, mode: CellMode, gate: GateName): number {
   if (typeof framework !== 'string' || !Object.hasOwn(GATE_ORDERS, framework)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot find a gate as framework must be one of ${Object.keys(GATE_ORDERS).join(', ')}: current value is ${describeValue(framework)}`,
-      { option: 'framework', value: framework },
-    )
+    throw invalidOption('find a gate', 'framework', `one of ${Object.keys(GATE_ORDERS).join(', ')}`, framework)
   }
   gatesOf(mode)
   const order: readonly GateName[] = GATE_ORDERS[framework][mode]

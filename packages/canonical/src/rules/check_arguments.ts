@@ -1,4 +1,4 @@
-import { codedRangeError, codedTypeError } from './coded_error.js'
+import { type CodedError, codedRangeError, codedTypeError } from './coded_error.js'
 import { describeValue } from './described_value.js'
 import type { ErrorCode } from './error_code.js'
 import { checkNames } from './option_names.js'
@@ -59,4 +59,10 @@ function refusal(kindCode: ErrorCode, action: string, { path, words, value, isOt
   return isOtherKind
     ? codedTypeError(kindCode, message, fields)
     : codedRangeError(code ?? 'ERR_INVALID_OPTION', message, fields)
+}
+
+/** Makes the `RangeError` `ERR_INVALID_OPTION` of an option that must be `rule`, with `option` and `value`. */
+export function invalidOption(action: string, option: string, rule: string, value: unknown): CodedError<RangeError> {
+  const message = `Cannot ${action} as ${option} must be ${rule}: current value is ${describeValue(value)}`
+  return codedRangeError('ERR_INVALID_OPTION', message, { option, value })
 }

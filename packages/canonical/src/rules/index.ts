@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 export { type AbortSignalLike, abandonable, abortable, abortableItems, isAbort } from './abortable.js'
-export { checkArguments, checkOptions, checkOptionValues, type OptionRules } from './check_arguments.js'
+export { checkArguments, checkOptions, checkOptionValues, invalidOption, type OptionRules } from './check_arguments.js'
 export { type CodedError, codedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
 export { describeValue, thrownMessage } from './described_value.js'
 export { elementCount } from './element_count.js'

@@ -1,5 +1,4 @@
-import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { invalidOption } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { CUBLAS_COMPUTE, CUBLAS_TYPES, DATA_TYPES, MATH_TYPES } from '../sys/cudnn_enums.js'
 
@@ -79,9 +78,10 @@ export function arithmeticOf(dtype: FloatDType, precision: Precision | undefined
   const names = dtype === 'float64' ? [] : (['float32', 'tf32', 'tf32x3', 'float16', 'bfloat16'] as const)
   const found = names.find((name) => name === (precision ?? 'float32'))
   if (found !== undefined) return ARITHMETICS[found]
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot open the cuDNN backend as precision must be ${names.join(', ') || 'left out'} for ${dtype}: current value is ${describeValue(precision)}`,
-    { option: 'precision', value: precision },
+  throw invalidOption(
+    'open the cuDNN backend',
+    'precision',
+    `${names.join(', ') || 'left out'} for ${dtype}`,
+    precision,
   )
 }

@@ -1,7 +1,7 @@
-import { checkedElsewhere, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import { checkedElsewhere, invalidOption, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import { ACTIVATIONS, type ActivationName } from '@cudnn-rnn/ops/executor'
 import type { LayerDefinition } from '../layer.js'
-import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
 import { planned } from '../planned_layer.js'
 
 const OPTIONS = {
@@ -31,12 +31,12 @@ interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS>
  */
 export function activation(name: ActivationName, options: ActivationLayerOptions = {}): LayerDefinition {
   if (!ACTIVATIONS.includes(name)) {
-    throw invalidOption('activation', 'activation', `one of ${ACTIVATIONS.join(', ')}`, name)
+    throw invalidOption('make activation', 'activation', `one of ${ACTIVATIONS.join(', ')}`, name)
   }
   checkLayerOptions('activation', options, OPTIONS)
   const { maximum } = options
   if (maximum !== undefined && !(name === 'relu' && typeof maximum === 'number' && maximum > 0)) {
-    throw invalidOption('activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)
+    throw invalidOption('make activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)
   }
   const config = { activation: name, ...(maximum !== undefined && { maximum }) }
   const row = { kind: 'activation', base: 'activation', name: options.name, isStepwise: true, config }

@@ -1,9 +1,9 @@
-import { FLAG, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { FLAG, integerFrom, invalidOption, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER } from '../layer_build.js'
-import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
-import { lengthsOperand } from './lengths_operand.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import { planned, type VariableTable } from '../planned_layer.js'
+import { lengthsOperand } from './lengths_operand.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
@@ -39,7 +39,7 @@ export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDe
   const kind = 'attentionPooling'
   checkLayerOptions(kind, options, OPTIONS)
   const { units: given, isLinear = false, contextInitializer = 'glorot_uniform' } = options
-  if (isLinear && given !== undefined) throw invalidOption(kind, 'units', 'absent for linear scores', given)
+  if (isLinear && given !== undefined) throw invalidOption(`make ${kind}`, 'units', 'absent for linear scores', given)
   const config = { ...(given !== undefined && { units: given }), ...(isLinear && { isLinear }) }
   const row = { kind, base: 'attention_pooling', name: options.name, takes: SEQUENCE, config }
   return planned<VariableTable>(row, ({ features }) => {

@@ -1,5 +1,13 @@
 import { describeValue, elementCount } from '@cudnn-rnn/canonical'
-import { codedTypeError, entryOf, integerFrom, type OptionsOf, optional, required } from '@cudnn-rnn/canonical/rules'
+import {
+  codedTypeError,
+  entryOf,
+  integerFrom,
+  invalidOption,
+  type OptionsOf,
+  optional,
+  required,
+} from '@cudnn-rnn/canonical/rules'
 import type { CellState, FloatTensor, RNNCell, StateSize, StateTree } from '@cudnn-rnn/cells'
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
@@ -9,14 +17,7 @@ import type { Forwarded, LayerInput } from '../forwarded.js'
 import { hostTensor } from '../host_tensor.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
-import {
-  checkInputRule,
-  checkLayerOptions,
-  invalidOption,
-  LAYER_OPTIONS,
-  type LayerOptions,
-  SEQUENCE,
-} from '../layer_options.js'
+import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import { hostStream, type LayerStream } from '../layer_stream.js'
 import { featuresOf } from '../signal.js'
 import { positionOfStream } from '../training/random_streams.js'
@@ -70,7 +71,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
       checkInputRule(definition, input, SEQUENCE)
       const { backend } = build
       if (cell.dtype !== backend.dtype) {
-        throw invalidOption('rnn', "the cell's dtype", `that of the executor, ${backend.dtype}`, cell.dtype)
+        throw invalidOption('make rnn', "the cell's dtype", `that of the executor, ${backend.dtype}`, cell.dtype)
       }
       const name = build.nameOf(options.name, 'rnn')
       const features = featuresOf(input)

@@ -1,14 +1,14 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { either, integerFrom, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { either, integerFrom, invalidOption, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import { ACTIVATIONS } from '@cudnn-rnn/ops/executor'
-import { activated } from './dense.js'
 import { hostTensor } from '../host_tensor.js'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER, type LayerInitializerFunction } from '../layer_build.js'
-import { checkLayerOptions, invalidOption, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
+import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import { hostStream, type LayerStream, type StateForm } from '../layer_stream.js'
 import { planned } from '../planned_layer.js'
+import { activated } from './dense.js'
 import {
   channelsOf,
   EXTENT,
@@ -123,7 +123,12 @@ export function conv2d(options: Conv2DOptions): LayerDefinition {
 /** More zeros than a window less one step would make windows of zeros alone. */
 function checkZeros(kind: string, padding: number, kernelSize: number): void {
   if (Number.isSafeInteger(padding) && padding >= 0 && padding < kernelSize) return
-  throw invalidOption(kind, 'padding', `an integer in 0..kernelSize-1, or one of ${PADDINGS.join(', ')}`, padding)
+  throw invalidOption(
+    `make ${kind}`,
+    'padding',
+    `an integer in 0..kernelSize-1, or one of ${PADDINGS.join(', ')}`,
+    padding,
+  )
 }
 
 function convolution(

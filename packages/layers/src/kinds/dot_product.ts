@@ -1,5 +1,4 @@
-import { codedRangeError, integerFrom, listOf, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
-import { invalidOption } from '../layer_options.js'
+import { codedRangeError, integerFrom, invalidOption, listOf, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 import type { Signal } from '../signal.js'
 
@@ -24,7 +23,7 @@ export const dotProduct = layer(
     const [last, ofLast] = second.isSequence ? [second, over[1]] : [first, over[0]]
     const features = !last.isSequence ? 1 : ofLast === 'steps' ? last.features : steps
     if (features === undefined)
-      throw invalidOption('dotProduct', 'steps', 'the number of steps that become columns', steps)
+      throw invalidOption('make dotProduct', 'steps', 'the number of steps that become columns', steps)
     const keepsSteps = both && over[0] === 'columns'
     return {
       output: { isSequence: both, features },

@@ -1,6 +1,7 @@
-import { type Branch, branching } from './branch_layer.js'
+import { invalidOption } from '@cudnn-rnn/canonical/rules'
 import type { LayerDefinition } from '../layer.js'
-import { invalidOption, type LayerOptions } from '../layer_options.js'
+import type { LayerOptions } from '../layer_options.js'
+import { type Branch, branching } from './branch_layer.js'
 
 /**
  * Gives its input to two branches, each a layer or a list of layers, and multiplies their outputs element by element. An empty
@@ -25,5 +26,5 @@ import { invalidOption, type LayerOptions } from '../layer_options.js'
 export function multiply(branches: readonly [Branch, Branch], options: LayerOptions = {}): LayerDefinition {
   const definition = branching('multiply', branches, options)
   if (branches.length === 2) return definition
-  throw invalidOption('multiply', 'branches', 'a list of two', branches)
+  throw invalidOption('make multiply', 'branches', 'a list of two', branches)
 }

@@ -1,5 +1,5 @@
 import { type CellMode, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
-import { checkIsObject, checkNames, codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { checkIsObject, checkNames, codedRangeError, invalidOption } from '@cudnn-rnn/canonical/rules'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,
@@ -17,7 +17,7 @@ import type { Forwarded, LayerInput } from '../forwarded.js'
 import { hostTensor } from '../host_tensor.js'
 import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
-import { checkInputRule, doesNotFit, invalidOption, type LayerOptions, SEQUENCE } from '../layer_options.js'
+import { checkInputRule, doesNotFit, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import type { LayerStream } from '../layer_stream.js'
 import { featuresOf, type Signal } from '../signal.js'
 import { seedOfStream } from '../training/random_streams.js'
@@ -156,11 +156,12 @@ function ofNetwork(
   checkNames(`make ${kind} of a network`, rest, [...DROPOUT, 'name'])
   checkIsObject(`make ${kind}`, 'network', network)
   const { descriptor, reverse = false, inputs = {} } = network
-  if (descriptor?.cellMode !== mode) throw invalidOption(kind, 'network', `of the cell ${mode}`, descriptor?.cellMode)
+  if (descriptor?.cellMode !== mode)
+    throw invalidOption(`make ${kind}`, 'network', `of the cell ${mode}`, descriptor?.cellMode)
   if (reverse || Object.keys(inputs).length > 0) {
     const rule =
       'one that reads from the first step, from zero states, without fixed lengths (modelFromNetwork runs it)'
-    throw invalidOption(kind, 'network', rule, { reverse, inputs: Object.keys(inputs) })
+    throw invalidOption(`make ${kind}`, 'network', rule, { reverse, inputs: Object.keys(inputs) })
   }
   const structure = STRUCTURE.flatMap((name) => (descriptor[name] === undefined ? [] : [[name, descriptor[name]]]))
   return { ...Object.fromEntries(structure), ...rest }

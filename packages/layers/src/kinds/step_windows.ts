@@ -1,6 +1,5 @@
-import { FLAG, integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { FLAG, integerFrom, invalidOption, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { ofDtype, type Value } from '@cudnn-rnn/ops/executor'
-import { invalidOption } from '../layer_options.js'
 import { layer } from '../own_layer.js'
 import type { LayerPlan, VariableTable } from '../planned_layer.js'
 import {
@@ -107,7 +106,7 @@ export const spreadRows = layer('spreadRows', { height: COUNT, ...SPREAD }, ({ h
   const { repeats = 1, isSpaced = false, croppedBefore = 0, zerosBefore = 0, zerosAfter = 0 } = spread
   const channels = channelsOf({ kind: 'spreadRows', name: undefined }, input, { ...ROWS, height })
   const kept = keptOf(spread, height)
-  if (kept < 1) throw invalidOption('spreadRows', 'croppedBefore', 'so small that rows are left', croppedBefore)
+  if (kept < 1) throw invalidOption('make spreadRows', 'croppedBefore', 'so small that rows are left', croppedBefore)
   const features = spreadLength(spread, height) * channels
   return {
     output: { ...input, features },

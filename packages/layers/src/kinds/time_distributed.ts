@@ -1,9 +1,9 @@
-import { integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { integerFrom, invalidOption, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
 import { checkIsLayer } from '../layer_list.js'
-import { checkLayerOptions, doesNotFit, invalidOption, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
 import { type LayerStream, statelessStream } from '../layer_stream.js'
 import { GraphLayer } from '../model/graph_layer.js'
 import { chainPlan, ModelGraph } from '../model/model_graph.js'
@@ -40,7 +40,7 @@ export function timeDistributed(layer: LayerDefinition, options: TimeDistributed
   checkIsLayer('make timeDistributed', layer)
   checkLayerOptions('timeDistributed', options, OPTIONS)
   if (!isOfSteps(layer, { isSequence: true, features: 1 })) {
-    throw invalidOption('timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
+    throw invalidOption('make timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
   }
   const { height = 1 } = options
   const definition: LayerDefinition = {

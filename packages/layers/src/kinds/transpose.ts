@@ -1,5 +1,5 @@
-import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { invalidOption } from '@cudnn-rnn/canonical/rules'
 import { checkedHostTensor } from '../host_tensor_argument.js'
 
 /**
@@ -26,11 +26,7 @@ export function transpose<Elements extends FloatArray>(
 ): Tensor<Elements> {
   const { data, shape } = checkedHostTensor('transpose', 'tensor', tensor)
   if (!Array.isArray(axes) || axes.length !== shape.length || !shape.every((_, axis) => axes.includes(axis))) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot transpose as axes must be 0..${shape.length - 1} in any order: current value is ${describeValue(axes)}`,
-      { option: 'axes', value: axes },
-    )
+    throw invalidOption('transpose', 'axes', `0..${shape.length - 1} in any order`, axes)
   }
   const strides = shape.map((_, axis) => elementCount(shape.slice(axis + 1)))
   const sizes = axes.map((axis) => shape[axis])

@@ -1,4 +1,4 @@
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkedElsewhere,
@@ -8,6 +8,7 @@ import {
   FILE_PATH,
   FLAG,
   integerFrom,
+  invalidOption,
   type OptionsOf,
   optional,
 } from '@cudnn-rnn/canonical/rules'
@@ -352,11 +353,7 @@ export class LayersModel<Outputs extends string = string> extends GraphLayer imp
     // Loaded on first use: a page that trains does not carry the table of all layers.
     if (format === 'keras') return (await import('../keras/export_keras.js')).encodeKeras(this)
     if (format === 'onnx') return (await import('../onnx/export_onnx.js')).encodeOnnx(this)
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot export as format must be keras or onnx: current value is ${describeValue(format)}`,
-      { option: 'format', value: format },
-    )
+    throw invalidOption('export', 'format', 'keras or onnx', format)
   }
 }
 

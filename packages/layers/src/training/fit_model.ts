@@ -1,13 +1,12 @@
-import { describeValue } from '@cudnn-rnn/canonical'
 import {
   abortableItems,
   checkedElsewhere,
   checkOptions,
-  codedRangeError,
   either,
   FLAG,
   FUNCTION,
   integerFrom,
+  invalidOption,
   isAbort,
   keyOf,
   kind,
@@ -252,9 +251,5 @@ function saverOf(
 }
 
 function invalid(option: string, rule: string, value: unknown) {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot fit as ${option} must be ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
+  return invalidOption('fit', option, rule, value)
 }

@@ -1,5 +1,5 @@
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkNames, codedRangeError } from '@cudnn-rnn/canonical/rules'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { checkNames, codedRangeError, invalidOption } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import type { ElementLoss, GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/train/ctc'
@@ -160,11 +160,7 @@ export function isNamedLosses(loss: CheckedLoss): loss is NamedLosses {
 }
 
 function unknownLoss(action: string, known: readonly LossName[], loss: unknown) {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${action} as loss must be one of ${known.join(', ')}: current value is ${describeValue(loss)}`,
-    { option: 'loss', value: loss },
-  )
+  return invalidOption(action, 'loss', `one of ${known.join(', ')}`, loss)
 }
 
 /** How many rows count, and how many of them have their largest output, or their sign, at the label. */

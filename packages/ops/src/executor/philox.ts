@@ -1,5 +1,5 @@
 import { describeValue, type FloatArray } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
+import { codedTypeError, invalidOption, liveLength } from '@cudnn-rnn/canonical/rules'
 import { dtypeOf } from './arguments/dtype_of.js'
 
 /**
@@ -156,18 +156,10 @@ function checkFloats(values: unknown): void {
 
 function checkFinite(option: string, value: number): void {
   if (Number.isFinite(value)) return
-  throw refusal(option, 'a finite number', value)
+  throw invalidOption('draw random numbers', option, 'a finite number', value)
 }
 
 function checkInteger(option: string, value: number, maximum: number): void {
   if (Number.isInteger(value) && value >= 0 && value <= maximum) return
-  throw refusal(option, `an integer in 0..${maximum}`, value)
-}
-
-function refusal(option: string, expected: string, value: unknown): RangeError {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot draw random numbers as ${option} must be ${expected}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
+  throw invalidOption('draw random numbers', option, `an integer in 0..${maximum}`, value)
 }

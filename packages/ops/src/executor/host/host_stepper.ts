@@ -8,7 +8,14 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { arrayTypeOf, checkIsObject, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
+import {
+  arrayTypeOf,
+  checkIsObject,
+  codedRangeError,
+  codedTypeError,
+  invalidOption,
+  liveLength,
+} from '@cudnn-rnn/canonical/rules'
 import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
 import { type PassShapes, passShapes } from '../arguments/pass_shapes.js'
 import { checkCellState } from '../arguments/rnn_arguments.js'
@@ -243,9 +250,5 @@ export class HostStepper extends Inspectable implements RnnStepper {
  */
 export function checkStreamBatch(batch: number): void {
   if (Number.isSafeInteger(batch) && batch >= 1) return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
-    { option: 'batch', value: batch },
-  )
+  throw invalidOption('open a stream', 'batch', 'an integer >= 1', batch)
 }

@@ -4,6 +4,7 @@ import {
   codedRangeError,
   FLAG,
   integerIn,
+  invalidOption,
   oneOf,
   type Rule,
   SHARE,
@@ -29,21 +30,13 @@ export interface OptionRule<Value> {
   readonly wrong: readonly (readonly [value: unknown, code: string])[]
 }
 
-function invalid(action: string, option: string, rule: string, value: unknown): RangeError {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${action} as ${option} must be ${rule}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
-}
-
 /** One of a few names; RangeError `ERR_INVALID_OPTION`. */
 export function choice<Name extends string>(names: readonly Name[]): OptionRule<Name> {
   return {
     words: names.join(', '),
     complete(action, option, value) {
       if (names.includes(value as Name)) return value as Name
-      throw invalid(action, option, `one of ${names.join(', ')}`, value)
+      throw invalidOption(action, option, `one of ${names.join(', ')}`, value)
     },
     names,
     example: names[0],
@@ -95,7 +88,7 @@ export function columnIndex(words: string, most: (numbers: Numbers) => number, e
     complete(action, option, value, numbers) {
       const maximum = most(numbers)
       if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maximum) return value as number
-      throw invalid(action, option, `an integer in 0..${maximum}`, value)
+      throw invalidOption(action, option, `an integer in 0..${maximum}`, value)
     },
     example,
     wrong: [-1, 99, 0.5, '1'].map((value) => [value, 'ERR_INVALID_OPTION']),
@@ -123,7 +116,7 @@ export const MAXIMUM: OptionRule<number> = optional(
     complete(action, option, value, numbers) {
       const isRelu = numbers['activation'] === 'relu'
       if (isRelu && typeof value === 'number' && value > 0) return value
-      throw invalid(action, option, isRelu ? 'a number > 0' : `absent for ${numbers['activation']}`, value)
+      throw invalidOption(action, option, isRelu ? 'a number > 0' : `absent for ${numbers['activation']}`, value)
     },
     wrong: [0, Number.NaN, '6', null].map((value) => [value, 'ERR_INVALID_OPTION']),
   },
@@ -155,7 +148,7 @@ function axisRule(words: string, more: number): OptionRule<number> {
     complete(action, option, value, _, { rank }) {
       const axis = axisOf(value, rank + more)
       if (axis !== undefined) return axis
-      throw invalid(action, option, `an integer in ${-rank - more}..${rank + more - 1}`, value)
+      throw invalidOption(action, option, `an integer in ${-rank - more}..${rank + more - 1}`, value)
     },
     example: 0,
     wrong: [99, -99, 0.5, '1', null].map((value) => [value, 'ERR_INVALID_OPTION']),
@@ -173,7 +166,7 @@ export const AXES: OptionRule<readonly number[]> = optional(
       const axes = Array.isArray(value) ? value.map((axis) => axisOf(axis, rank)) : [undefined]
       const isRight = !axes.includes(undefined) && new Set(axes).size === axes.length
       if (isRight) return (axes as number[]).sort((a, b) => a - b)
-      throw invalid(action, option, `an array of different integers in ${-rank}..${rank - 1}`, value)
+      throw invalidOption(action, option, `an array of different integers in ${-rank}..${rank - 1}`, value)
     },
     example: [-1],
     wrong: [[99], [0, 0], [0.5], 'x', 1, null].map((value) => [value, 'ERR_INVALID_OPTION']),
@@ -187,7 +180,7 @@ export const ORDER: OptionRule<readonly number[]> = {
   complete(action, option, value, _, { rank }) {
     const isOrder = Array.isArray(value) && value.length === rank && new Set(value).size === rank
     if (isOrder && value.every((axis) => isDimension(axis) && axis < rank)) return [...value]
-    throw invalid(action, option, `each of the numbers 0..${rank - 1}`, value)
+    throw invalidOption(action, option, `each of the numbers 0..${rank - 1}`, value)
   },
   example: [1, 0],
   wrong: [[0], [0, 0], [0, 2], 'x', undefined].map((value) => [value, 'ERR_INVALID_OPTION']),
@@ -207,7 +200,7 @@ function perDimension(
       if (isRight && value.every((each, axis) => isDimension(each) && each <= limits[axis])) {
         return [...value]
       }
-      throw invalid(action, option, `an array of integers from 0 to those of [${limits.join(',')}]`, value)
+      throw invalidOption(action, option, `an array of integers from 0 to those of [${limits.join(',')}]`, value)
     },
     example,
     wrong: [[0], [0, -1], [0, 0.5], [0, 2 ** 60], 'x', undefined].map((value) => [value, 'ERR_INVALID_OPTION']),
