@@ -53,8 +53,9 @@ function layerFromConfig(
       )
     }
     if (kind === 'timeDistributed') {
-      const { layer: inner, ...own } = options
-      return timeDistributed(layerFromConfig(inner, given, depth + 1), { ...own, ...named })
+      const { layer: inner, layers = [inner], ...own } = options
+      const made = layersFromConfig(asArray(layers, `the layers of ${label}`), given, depth + 1)
+      return timeDistributed(own['steps'] === undefined ? made[0] : made, { ...own, ...named })
     }
     const row = typeof kind === 'string' ? LAYER_TABLE.get(kind) : undefined
     if (row !== undefined) return row.make({ ...options, ...named } as never) // each checks them

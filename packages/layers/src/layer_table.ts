@@ -1,5 +1,13 @@
 import type { ActivationName } from '@cudnn-rnn/ops/executor'
-import { ATTENTION, ATTENTION_OPTIONS, causal, IS_CAUSAL, projection } from './keras/keras_attention.js'
+import {
+  ATTENTION,
+  ATTENTION_OPTIONS,
+  causal,
+  IS_CAUSAL,
+  projection,
+  SCORE_MODE,
+  SCORE_WEIGHT,
+} from './keras/keras_attention.js'
 import { CONVOLUTIONS, CONVOLUTIONS_2D, pooledWhole, pooling2D, spreadPictures } from './keras/keras_convolutions.js'
 import {
   type KerasLayer,
@@ -10,7 +18,7 @@ import {
   scaled,
   stepOfSequence,
 } from './keras/keras_layers.js'
-import { EXPAND_DIMS, GET_ITEM, overTime, STEPWISE_OPERATIONS } from './keras/keras_operations.js'
+import { EXPAND_DIMS, FLIP, GET_ITEM, overTime, STEPWISE_OPERATIONS } from './keras/keras_operations.js'
 import {
   ACTIVATION,
   axis,
@@ -32,7 +40,7 @@ import {
   unlessNull,
 } from './keras/keras_row.js'
 import { NORMALIZED_AXIS, normalized, ONE_SCALE, rms, SHARED_AXES, slopes, standardized } from './keras/keras_scales.js'
-import { AXES, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
+import { AXES, NORMALIZE, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
 import { activation } from './kinds/activation.js'
 import { attention } from './kinds/attention.js'
 import { attentionPooling } from './kinds/attention_pooling.js'
@@ -284,11 +292,14 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     },
     meanOverTime: {
       make: meanOverTime,
-      keras: { GlobalAveragePooling1D: pooled(meanOverTime, 'uses'), Mean: overTime(meanOverTime) },
+      keras: {
+        GlobalAveragePooling1D: pooled(meanOverTime, 'uses'),
+        Mean: overTime(meanOverTime, { rows: averagePool2d, factor: (columns) => 1 / columns }),
+      },
     },
     sumOverTime: {
       make: sumOverTime,
-      keras: { Sum: overTime(sumOverTime) },
+      keras: { Sum: overTime(sumOverTime, { factor: () => 1 }) },
       toKeras: () => [{ className: 'Sum', config: { axis: 1, keepdims: false }, operands: [] }],
     },
     stepOf: {
@@ -297,10 +308,14 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     },
     maxOverTime: {
       make: maxOverTime,
-      keras: { GlobalMaxPooling1D: pooled(maxOverTime, 'ends'), Max: overTime(maxOverTime) },
+      keras: { GlobalMaxPooling1D: pooled(maxOverTime, 'ends'), Max: overTime(maxOverTime, { rows: maxPool2d }) },
     },
     attentionPooling: { make: attentionPooling },
-    reverse: { make: reverse },
+    reverse: {
+      make: reverse,
+      keras: { Flip: FLIP },
+      toKeras: () => [{ className: 'Flip', config: { axis: 1 }, operands: [] }],
+    },
     conv1d: {
       make: conv1d,
       keras: CONVOLUTIONS,
@@ -557,7 +572,11 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       make: attention,
       keras: {
         AdditiveAttention: { ...ATTENTION, implies: { score: 'additive' }, options: ATTENTION_OPTIONS },
-        Attention: { ...ATTENTION, options: { ...ATTENTION_OPTIONS, score_mode: only('dot') } },
+        Attention: {
+          ...ATTENTION,
+          options: { ...ATTENTION_OPTIONS, score_mode: SCORE_MODE },
+          weights: [...ATTENTION.weights, SCORE_WEIGHT],
+        },
       },
       toKeras: async (layer, own) => [{ ...(await own()), takes: 2, call: causal(layer) }],
     },
@@ -584,14 +603,15 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       make: dotProduct,
       keras: {
         Dot: {
-          options: { axes: AXES, normalize: only(false) },
-          plan: ({ options, input, others, name }, { over }) => {
+          options: { axes: AXES, normalize: NORMALIZE },
+          plan: ({ options, input, others, name }, { over, isNormalized }) => {
             const [other] = others
             if (other === undefined || others.length > 1) throw options.refused('it must take two tensors')
             const [last, side] = other.isSequence ? [other, 1] : [input, 0]
             const isCounted = last.isSequence && (over as readonly string[])[side] === 'columns'
             const steps = isCounted ? { steps: stepsOf(options, last) } : {}
-            return { layers: [dotProduct({ over: over as never, ...steps, ...name })] }
+            const norm = isNormalized === true ? { isNormalized } : {}
+            return { layers: [dotProduct({ over: over as never, ...steps, ...norm, ...name })] }
           },
         },
       },

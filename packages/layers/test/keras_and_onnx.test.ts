@@ -15,6 +15,7 @@ import { groupNorm } from '../src/kinds/group_norm.js'
 import {
   activation,
   add,
+  attention,
   attentionPooling,
   concat,
   conv1d,
@@ -100,6 +101,13 @@ const PICTURES = () => [
   spreadSteps({ repeats: 3, isSpaced: true, croppedBefore: 1, zerosAfter: 1 }),
 ]
 
+const SEQUENCES = () => [
+  dense({ units: 8 }),
+  timeDistributed([cudnnGRU({ numUnits: 2, direction: 'bidirectional' })], { steps: 4 }),
+  timeDistributed([reverse(), cudnnLSTM({ numUnits: 3 }), lastStep()], { steps: 8, name: 'time_distributed' }),
+  attention({ score: 'concat' }),
+]
+
 const FOLDER = join(import.meta.dirname, '../../../fixtures/layers')
 const [BATCH, TIME, FEATURES] = [2, 5, 3]
 
@@ -182,6 +190,7 @@ describe('Keras', () => {
       maxPool2d({ height: 4, poolSize: [2, 3], strides: [1, 2], padding: 'same' }),
     ],
     'forms of pictures': PICTURES(),
+    'sequences of each step': SEQUENCES(),
     'a sum over time and a step': [concat([sumOverTime({}), stepOf({ step: 2 })])],
     'slopes of each step': [columnSlope({ steps: 5 }), cudnnGRU({ numUnits: 2 })],
     attention: [
@@ -235,7 +244,6 @@ describe('Keras', () => {
   })
 
   test.each<readonly [string, readonly LayerDefinition[]]>([
-    ['reverse', [reverse()]],
     ['attentionPooling', [attentionPooling()]],
     ['rnn', [rnn(new LSTMCell(2, { usePeepholes: true }))]],
     ['concat', [concat([attentionPooling(), meanOverTime()])]],
@@ -346,6 +354,7 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
         { inputSize: 3 },
       ),
     'forms of pictures': (backend: Backend) => sequential(backend, PICTURES(), { inputSize: 3, seed: 4 }),
+    'sequences of each step': (backend: Backend) => sequential(backend, SEQUENCES(), { inputSize: 3, seed: 4 }),
     'a sum over time and a step': (backend: Backend) =>
       sequential(backend, [concat([sumOverTime({}), stepOf({ step: 2 })])], { inputSize: 3 }),
     'slopes of each step': (backend: Backend) => sequential(backend, [columnSlope({ steps: 5 })], { inputSize: 3 }),

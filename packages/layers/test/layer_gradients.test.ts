@@ -149,11 +149,17 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
     dense({ units: 6 }),
     timeDistributed(dense({ units: 2, activation: 'softmax' }), { height: 3 }),
   ],
+  'timeDistributed over sequences': [
+    dense({ units: 6 }),
+    timeDistributed([cudnnGRU({ numUnits: 2, direction: 'bidirectional' }), dense({ units: 2 })], { steps: 3 }),
+    timeDistributed([cudnnLSTM({ numUnits: 2 }), lastStep()], { steps: 2 }),
+  ],
   spreadSteps: [spreadSteps({ repeats: 2, croppedBefore: 1, zerosBefore: 1, zerosAfter: 2 })],
   multiHeadAttention: [multiHeadAttention({ heads: 2, keySize: 3, valueSize: 2, units: 4 })],
   'multiHeadAttention, causal': [multiHeadAttention({ heads: 1, keySize: 2, isCausal: true })],
   attention: [attention({ isScaled: true })],
   'attention, additive, causal': [attention({ score: 'additive', isScaled: true, isCausal: true })],
+  'attention, concat': [attention({ score: 'concat' })],
   timeSoftmax: [timeSoftmax({})],
   'a whole model': [
     cudnnLSTM({ numUnits: 3, direction: 'bidirectional' }),

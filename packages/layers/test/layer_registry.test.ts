@@ -87,6 +87,10 @@ describe('layersFromConfig', () => {
     ['sumOverTime', sumOverTime({})],
     ['groupNorm', groupNorm({ groups: 2, channels: 4, epsilon: 0.125 })],
     ['timeDistributed over rows', timeDistributed(dense({ units: 2 }), { height: 3 })],
+    [
+      'timeDistributed over sequences',
+      timeDistributed([cudnnLSTM({ numUnits: 2, name: 'words' }), lastStep()], { steps: 3 }),
+    ],
     ['multiHeadAttention', multiHeadAttention({ heads: 2, keySize: 3, isCausal: true })],
     ['attention', attention({ score: 'additive', isScaled: true })],
     ['dotProduct', dotProduct({ over: ['columns', 'steps'], steps: 3 })],
@@ -146,6 +150,7 @@ describe('layersFromConfig', () => {
     ['a branch that is a layer and not a list', { kind: 'concat', config: { branches: [{ kind: 'reverse' }] } }],
     ['an unknown layer in a branch', { kind: 'add', config: { branches: [[], [{ kind: 'mine' }]] } }],
     ['a wrapper of nothing', { kind: 'timeDistributed' }],
+    ['a wrapper of layers in a text', { kind: 'timeDistributed', config: { layers: 'all', steps: 2 } }],
     ['a wrapper of an unknown layer', { kind: 'timeDistributed', config: { layer: { kind: 'mine' } } }],
   ])('refuses %s with ERR_UNKNOWN_LAYER', (_, layer) => {
     expect(() => read([layer])).toThrow(coded('ERR_UNKNOWN_LAYER'))

@@ -4,7 +4,7 @@ import { isRecurrent } from '../exported_network.js'
 import { BranchLayer } from '../kinds/branch_layer.js'
 import { networkOrder } from '../kinds/cell_layer.js'
 import { MERGES, type MergeName } from '../kinds/merges.js'
-import { TimeDistributedLayer } from '../kinds/time_distributed.js'
+import { SequencesLayer, TimeDistributedLayer } from '../kinds/time_distributed.js'
 import type { Layer } from '../layer.js'
 import { kerasLayersOf } from '../layer_table.js'
 import { type GraphNode, type ModelGraph, type Ref, stateSizes } from '../model/model_graph.js'
@@ -33,9 +33,8 @@ const INPUT = 'input_layer'
  * in Keras the batch comes first. Its inputs and outputs keep their names, and a shared layer is one.
  *
  * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `attentionPooling`, cells of other forms than the
- *   models', a layer of your own, a mask before layers that take padding for steps there, a `reverse` that is not one of a
- *   recurrent layer, a `dot` of sequences, a shared layer whose calls differ in the steps that they take or give;
- *   `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ *   models', a layer of your own, a mask before layers that take padding for steps there, a `dot` of sequences, a shared layer
+ *   whose calls differ in the steps that they take or give; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export async function encodeKeras({ executor, graph }: WholeModel): Promise<Uint8Array> {
   const masking = layersIn(graph.layers).find(isMasking)
@@ -336,14 +335,38 @@ async function kerasLayers(layer: Layer, behind: readonly Layer[], use: FileUse)
       return { found: [rms(layer, layer.definition.config['epsilon'], factor)], taken: 2 }
     }
   }
+  if (layer instanceof SequencesLayer) {
+    const inner = (await layersOfSequence(layer.parts)).map(ofEachStep)
+    return { found: overPictures(layer, layer.steps, ...inner), taken: 1 }
+  }
   if (!(layer instanceof TimeDistributedLayer)) return { found: await kerasLayersOf(layer), taken: 1 }
   const inner = await kerasLayersOf(layer.inner)
   // Layers of Keras take the last axis of any form.
   if (layer.height > 1) return { found: overPictures(layer, layer.height, ...inner), taken: 1 }
-  const found = inner.map(({ className, config, variables = {} }) => ({
+  return { found: inner.map(ofEachStep), taken: 1 }
+}
+
+function ofEachStep({ className, config, variables = {} }: KerasLayer): KerasLayer {
+  return {
     className: 'TimeDistributed',
     config: { layer: described(className, { name: placeOf(className), ...config }) },
     variables: Object.fromEntries(Object.entries(variables).map(([path, tensor]) => [`layer/${path}`, tensor])),
-  }))
-  return { found, taken: 1 }
+  }
+}
+
+/** A chain of layers that reads a sequence. */
+async function layersOfSequence(parts: readonly Layer[]): Promise<KerasLayer[]> {
+  const all: KerasLayer[] = []
+  for (let at = 0; at < parts.length; ) {
+    const isTurned = parts[at].kind === 'reverse' && isRecurrent(parts[at + 1]) && isOneWay(parts[at + 1])
+    if (isTurned) at++
+    const [layer, ...behind] = parts.slice(at)
+    const both = layer instanceof BranchLayer ? await cellsOfBothSides(layer) : undefined
+    const { found, taken } = both
+      ? { found: [both], taken: 1 }
+      : await kerasLayers(layer, behind, { isTurned, hasMask: false })
+    all.push(...found)
+    at += taken
+  }
+  return all
 }

@@ -1,6 +1,6 @@
 // Keras' layers of attention.
 import type { Layer, LayerConfig } from '../layer.js'
-import { ignoring, type KerasClass, type KerasWeight, stated } from './keras_row.js'
+import { ignoring, type KerasClass, type KerasOption, type KerasWeight, stated } from './keras_row.js'
 
 /** The kernel and bias of attention: files have an axis for the heads. */
 export const projection = (own: string, size: 'keySize' | 'valueSize'): KerasWeight[] => {
@@ -36,13 +36,25 @@ export const causal = ({ definition: { config } }: Layer) =>
 export const ATTENTION_OPTIONS = {
   use_scale: {
     ...stated('isScaled', (options, option) => options.flag(option, false)),
-    write: ({ isScaled = false }: LayerConfig) => isScaled,
+    write: ({ isScaled = false, score }: LayerConfig) => isScaled === true || score === 'concat',
   },
   ...ignoring('dropout', 'training'),
   use_causal_mask: IS_CAUSAL,
 }
 
+export const SCORE_MODE: KerasOption = {
+  own: 'score',
+  read: ({ options }, option) => {
+    return options.choice(option, ['dot', 'concat'], 'dot') === 'concat' ? { score: 'concat' } : {}
+  },
+  write: ({ score }) => (score === 'concat' ? 'concat' : 'dot'),
+}
+
+export const SCORE_WEIGHT: KerasWeight = { name: 'concat_score_weight', shape: () => [] }
+
 export const ATTENTION = {
   mask: 'attends',
-  weights: [{ name: 'scale', shape: (own, { score }) => (score === undefined ? [] : own) }],
+  weights: [
+    { name: 'scale', when: 'use_scale', absent: 1, shape: (own, { score }) => (score === 'additive' ? own : []) },
+  ],
 } satisfies Partial<KerasClass>

@@ -274,12 +274,17 @@ export const pooledWhole = (
   pictures: true,
   isRead: true,
   options: { keepdims: only(false), data_format: CHANNELS_LAST },
-  plan(at) {
-    const whole = [1, heightOf(at)]
-    const rows = pooledPictures(pool)(at, { poolSize: whole, strides: whole, padding: 'valid' })
-    return { layers: [...rows.layers, ...(overTime ? [overTime({})] : [])], height: undefined }
-  },
+  plan: (at) => ({
+    layers: [...overRows(pool, at).layers, ...(overTime ? [overTime({})] : [])],
+    height: undefined,
+  }),
 })
+
+/** One number of each channel for all rows. */
+export function overRows(pool: Pool, at: LayerAt) {
+  const whole = [1, heightOf(at)]
+  return pooledPictures(pool)(at, { poolSize: whole, strides: whole, padding: 'valid' })
+}
 
 /**
  * Steps and rows between zeros, without the first and last ones, or repeated.

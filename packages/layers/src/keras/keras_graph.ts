@@ -17,7 +17,9 @@ export const MERGE_CLASSES: ReadonlyMap<string, MergeName> = new Map(
  * that take several values.
  */
 export function isMerge({ className, config }: Pick<FileLayer, 'className' | 'config'>, ofSequences: boolean): boolean {
-  const isLayer = ofSequences && (className === 'Dot' || (className === 'Concatenate' && isOfSteps(config['axis'])))
+  const isLayer =
+    (className === 'Dot' && (ofSequences || config['normalize'] === true)) ||
+    (className === 'Concatenate' && ofSequences && isOfSteps(config['axis']))
   return MERGE_CLASSES.has(className) && config['operands'] === undefined && !isLayer
 }
 

@@ -1,14 +1,17 @@
 import type { ActivationName } from '@cudnn-rnn/ops/executor'
 import { activation } from '../kinds/activation.js'
+import { dense } from '../kinds/dense.js'
 import { rearrange } from '../kinds/rearrange.js'
 import { repeatVector } from '../kinds/repeat_vector.js'
+import { reverse } from '../kinds/reverse.js'
 import { lastStep } from '../kinds/sequence_pooling.js'
 import { type StepFunction, stepFunction } from '../kinds/step_function.js'
 import { stepOf } from '../kinds/step_of.js'
 import { spreadSteps } from '../kinds/step_windows.js'
 import type { LayerDefinition } from '../layer.js'
+import { overRows, type pooledWhole } from './keras_convolutions.js'
 import { relu6 } from './keras_functions.js'
-import { columnsOf, ignoring, type KerasClass, type LayerAt, only, stepsOf } from './keras_row.js'
+import { columnsOf, filled, ignoring, type KerasClass, type LayerAt, only, stepsOf } from './keras_row.js'
 
 /** An operation of Keras 3 in a functional model, which drops masks. `operands` of its call are null for a tensor. */
 const operation = (row: KerasClass): KerasClass => ({ isRead: true, ...row })
@@ -67,19 +70,55 @@ export function kept(at: LayerAt, layers: readonly LayerDefinition[]): LayerDefi
   return at.options.flag('keepdims', false) ? [...layers, repeatVector({ steps: 1 })] : [...layers]
 }
 
-const OVER_TIME = { axis: only(1, [1]), initial: only(), ...ignoring('keepdims') }
+/** Reductions over other axes than that of time. */
+interface OtherAxes {
+  /** Over the rows of pictures. */
+  readonly rows?: Parameters<typeof pooledWhole>[0]
+  /** The factor of each of so many columns in their sum. */
+  readonly factor?: (columns: number) => number
+}
 
-/** A reduction over the steps. */
-export const overTime = (pool: (name: LayerAt['name']) => LayerDefinition): KerasClass =>
+/** A reduction over the steps, over the rows of pictures, or over columns to one. */
+export const overTime = (
+  pool: (name: LayerAt['name']) => LayerDefinition,
+  { rows, factor }: OtherAxes = {},
+): KerasClass =>
   operation({
-    options: OVER_TIME,
+    pictures: true,
+    options: { initial: only(), ...ignoring('axis', 'keepdims') },
     plan: (at) => {
       const { options, input, name } = at
-      columnsOf(options, input)
-      if (!input.isSequence || options.value('axis') == null) throw options.wrong('axis', '1, of a sequence')
+      const { isSequence, height } = input
+      const [axis, ...more] = [options.value('axis')].flat()
+      const isKept = options.flag('keepdims', false)
+      if (height !== undefined && axis === 2 && more.length === 0 && rows !== undefined)
+        return { ...overRows(rows, at), height: isKept ? 1 : undefined }
+      const columns = columnsOf(options, input)
+      const isOfColumns = axis === -1 || axis === (isSequence ? 2 : 1)
+      if (isOfColumns && more.length === 0 && isKept && factor !== undefined) {
+        const kernel = [columns, 1]
+        const values = [
+          { data: filled(kernel, factor(columns)), shape: kernel },
+          { data: filled([1], 0), shape: [1] },
+        ]
+        return { layers: [dense({ units: 1, ...name })], values: () => values }
+      }
+      if (!isSequence || axis !== 1 || more.length > 0) throw options.wrong('axis', '1, of a sequence')
       return { layers: kept(at, [pool(name)]) }
     },
   })
+
+/** Steps from the last to the first. */
+export const FLIP = operation({
+  options: ignoring('axis'),
+  plan: ({ options, input, name }) => {
+    columnsOf(options, input)
+    const [axis, ...more] = [options.value('axis')].flat()
+    if (!input.isSequence || (axis !== 1 && axis !== -2) || more.length > 0)
+      throw options.wrong('axis', '1, of a sequence')
+    return { layers: [reverse(name)] }
+  },
+})
 
 /** Steps of a sequence: one of them, or those between two. */
 export const GET_ITEM = operation({

@@ -73,6 +73,8 @@ export function plannedLayer(
       config: jsonRecord(inner['config']) ?? {},
       place: layer.innerPlace ?? `${place}/layer`,
     }
+    if (RECURRENT_CLASSES.has(innerClass) && input.height !== undefined && input.isSequence)
+      return networkOfEach({ ...within, config: { ...within.config, name: config['name'] } }, input, variables, at)
     const found = plannedLayer(within, { ...input, isSequence: false }, variables, at, groupName)
     const isNested = input.height !== undefined && NESTED.has(innerClass)
     const signal = { isSequence: true, features: input.features }
@@ -111,6 +113,22 @@ export function plannedLayer(
   }
 }
 
+/** A network that reads the rows of each step as a sequence. */
+function networkOfEach(
+  layer: FileLayer,
+  { features, height: steps = 1, time }: KerasSignal,
+  variables: KerasVariables,
+  { version, zeroesSides }: At,
+): PlannedPart {
+  const row = { isSequence: true, features: (features as number) / steps, time: steps }
+  const none = { mask: 'none', isMasked: false, holds: false, zeroesSides, version } as const
+  const { recurrent, output, ...rest } = plannedLayer(layer, row, variables, none)
+  const height = output.isSequence ? steps : undefined
+  const columns = (output.features as number) * (height ?? 1)
+  const plan = recurrent && { ...recurrent, steps }
+  return { ...rest, ...(plan && { recurrent: plan }), output: { isSequence: true, features: columns, height, time } }
+}
+
 /** More steps than a window has. */
 const FAR = 1e6
 
@@ -145,8 +163,11 @@ function majorOf(version: string | undefined): number | undefined {
 
 /** The form of merged tensors. Throws RangeError `ERR_UNKNOWN_LAYER` for another axis, and forms that do not fit. */
 export function mergedSignal(merge: MergeName, options: KerasOptions, signals: readonly KerasSignal[]): KerasSignal {
-  const columns = signals.map((signal) => columnsOf(options, signal))
   const [first] = signals as [KerasSignal]
+  const isOfElements = merge !== 'concat' && merge !== 'dot'
+  const isOfRows =
+    isOfElements && signals.every(({ height, features }) => height === first.height && features === first.features)
+  const columns = signals.map((signal) => columnsOf(options, isOfRows ? { ...signal, height: undefined } : signal))
   const last = first.isSequence ? 2 : 1
   if (signals.some(({ isSequence }) => isSequence !== first.isSequence))
     throw options.refused('all of its inputs must be sequences, or none')
@@ -167,5 +188,5 @@ export function mergedSignal(merge: MergeName, options: KerasOptions, signals: r
   const times = signals.map((signal) => signal.time)
   const time =
     times.find((each) => each !== undefined && each !== 1) ?? (times.includes(undefined) ? undefined : times[0])
-  return { isSequence: first.isSequence, features: width, time }
+  return { isSequence: first.isSequence, features: width, time, ...(isOfRows && { height: first.height }) }
 }

@@ -25,6 +25,7 @@ import { multiply } from '../kinds/multiply.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from '../kinds/recurrent.js'
 import { reverse } from '../kinds/reverse.js'
 import { lastStep } from '../kinds/sequence_pooling.js'
+import { timeDistributed } from '../kinds/time_distributed.js'
 
 const RECURRENT = {
   lstm: cudnnLSTM,
@@ -47,6 +48,8 @@ export interface RecurrentPlan {
   /** Keras' masked steps repeat the output before them, which the caller may read. */
   readonly holds: boolean
   readonly merge: Merge | undefined
+  /** It reads each step, which is a sequence of so many. */
+  readonly steps?: number
 }
 
 /** A layer, and the function that writes its variables. */
@@ -151,9 +154,15 @@ export async function networksIn(file: OpenWeightFile): Promise<Networks> {
 
 /** The layers that compute the networks of a plan. */
 export function recurrentLayers(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {
-  const { merge } = plan
+  const { merge, steps } = plan
   const layers = layersOf(backend, plan, networks)
-  return merge === undefined ? layers : [...layers, assigning(backend, merge.definition, merge.variables)]
+  const all = merge === undefined ? layers : [...layers, assigning(backend, merge.definition, merge.variables)]
+  if (steps === undefined) return all
+  const definitions = all.map(({ definition }) => definition)
+  const assign = async ({ parts }: Layer) => {
+    for (const [k, each] of all.entries()) await each.assign?.(parts[k])
+  }
+  return [{ definition: timeDistributed(definitions, { steps }), assign }]
 }
 
 function layersOf(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {

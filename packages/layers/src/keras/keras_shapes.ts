@@ -13,6 +13,7 @@ import {
   type KerasOption,
   type LayerAt,
   type PlannedLayer,
+  stated,
   stepsOf,
 } from './keras_row.js'
 
@@ -51,6 +52,11 @@ export const AXES: KerasOption = {
   write: ({ over }, { input, others: [other = input] }) => {
     return [input, other].map(({ isSequence }, k) => (isSequence && (over as string[])[k] === 'columns' ? 2 : 1))
   },
+}
+
+export const NORMALIZE: KerasOption = {
+  ...stated('isNormalized', (options, option) => options.flag(option, false)),
+  write: ({ isNormalized = false }) => isNormalized,
 }
 
 export function permuted({ options, input, name }: LayerAt, { dims }: Readonly<Record<string, unknown>>): PlannedLayer {

@@ -191,7 +191,8 @@ function returnsState({ config }: FileLayer): boolean {
 
 /** Columns of a final state. */
 function unitsOf(planned: PlannedPart | undefined, tensor: number, reader: string): number {
-  if (planned?.recurrent !== undefined && tensor > 0) return planned.recurrent.units
+  if (planned?.recurrent !== undefined && planned.recurrent.steps === undefined && tensor > 0)
+    return planned.recurrent.units
   throw unknownLayer(reader, 'it must take outputs and final states')
 }
 
@@ -200,7 +201,7 @@ function isSame(a: PlannedPart, b: PlannedPart): boolean {
   const text = ({ layers, recurrent, output }: PlannedPart) =>
     JSON.stringify([
       layers.map(({ kind, config }) => [kind, config]),
-      recurrent && [recurrent.inputSize, recurrent.holds, recurrent.returnsSequences],
+      recurrent && [recurrent.inputSize, recurrent.holds, recurrent.returnsSequences, recurrent.steps],
       [output.isSequence, output.features, output.height],
     ])
   return text(a) === text(b)

@@ -1,12 +1,14 @@
 import { FLAG, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
+import type { VariableTable } from '../planned_layer.js'
 import { byRow, operandsOf, shownScores } from './multi_head_attention.js'
 
 /**
  * Attention without projections: [T,B,E] to [T,B,V]. Each step weighs the steps of another sequence [S,B,V], or its own, by the
  * softmax of their scores with its keys [S,B,E], by default the same sequence: `apply(attention({}), query, { others: [value, key] })`.
  * Padding has no weight. A score is the product of both (Luong et al. 2015), or the sum of tanh(query + key) over the columns
- * (`additive`, Bahdanau et al. 2015). Variable with `isScaled`: `scale`, of the product one number, of the columns E.
+ * (`additive`, Bahdanau et al. 2015). Variable with `isScaled`: `scale`, of the product one number, of the columns E. Keras' `concat`
+ * is weight·Σ tanh(scale·(query + key)), of two numbers.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`; when the model is built
  *   RangeError `ERR_LAYERS_DO_NOT_FIT`
@@ -28,26 +30,30 @@ export const attention = layer(
   'attention',
   {
     /** Default `product`. */
-    score: optional(oneOf(['product', 'additive'])),
+    score: optional(oneOf(['product', 'additive', 'concat'])),
     /** Default false. */
     isScaled: optional(FLAG),
     /** A step sees no later one. Default false. */
     isCausal: optional(FLAG),
   },
   ({ score = 'product', isScaled = false, isCausal = false }, input, [value = input]) => ({
-    ...(isScaled && { variables: { scale: [[score === 'product' ? 1 : input.features], 1] } }),
+    variables: {
+      ...((isScaled || score === 'concat') && { scale: [[score === 'additive' ? input.features : 1], 1] }),
+      ...(score === 'concat' && { weight: [[1], 1] }),
+    } as VariableTable,
     output: { isSequence: true, features: value.features },
     forward: (t, x, variables, pass) => {
       const { lengths, ...operands } = operandsOf(x, pass)
       const [query, values, keys] = [operands.query, operands.value, operands.key].map((each) => byRow(t, each))
-      const scale = isScaled ? variables['scale'] : 1
+      const { scale = 1, weight = scale } = variables
       const added = () => {
         const [batch, time, columns] = query.shape as readonly [number, number, number]
         const [, steps] = keys.shape as readonly [number, number]
         const pairs = t.add(t.reshape(query, [batch, time, 1, columns]), t.reshape(keys, [batch, 1, steps, columns]))
-        return t.sum(t.multiply(t.activate(pairs, 'tanh'), scale), { axes: [-1] })
+        const scaled = score === 'concat' ? t.multiply(pairs, scale) : pairs
+        return t.sum(t.multiply(t.activate(scaled, 'tanh'), weight), { axes: [-1] })
       }
-      const scores = score === 'additive' ? added() : t.multiply(t.matmul(query, keys, { transposeB: true }), scale)
+      const scores = score !== 'product' ? added() : t.multiply(t.matmul(query, keys, { transposeB: true }), scale)
       const weights = t.activate(shownScores(t, scores, lengths, isCausal), 'softmax')
       return t.transpose(t.matmul(weights, values), [1, 0, 2])
     },

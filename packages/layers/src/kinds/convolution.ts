@@ -13,6 +13,7 @@ import {
   channelsOf,
   EXTENT,
   gathered,
+  isOfOneStep,
   outputHeight,
   type WindowSizes,
   windowLengths,
@@ -139,7 +140,7 @@ function convolution(
   kernelShape: (sizes: WindowSizes, channels: number) => readonly number[],
 ): LayerDefinition {
   const { name, filters, activation = 'linear', biasInitializer = 0 } = options
-  const { size, strides, padding, height } = sizes
+  const { size, strides, padding } = sizes
   const row = { kind, base: kind, name, takes: SEQUENCE, config: { filters, ...config, activation } }
   const taps = size[0] * size[1]
   return planned(row, (input, own) => {
@@ -147,7 +148,7 @@ function convolution(
     const { kernelInitializer = 'glorot_uniform' } = options
     const initializer = kernelInitializer === 'glorot_uniform' ? glorot(taps, channels, filters) : kernelInitializer
     const features = outputHeight(sizes) * filters
-    const isCausal = height === 1 && strides[0] === 1 && (padding === 'causal' || size[0] === 1)
+    const isCausal = strides[0] === 1 && padding === 'causal'
     return {
       variables: {
         kernel: [[...kernelShape(sizes, channels), filters], initializer],
@@ -155,9 +156,10 @@ function convolution(
       },
       output: { isSequence: true, features },
       outputLengths: (lengths) => windowLengths(sizes, lengths),
+      isStepwise: isOfOneStep(sizes),
       forward(t, x, { kernel, bias }, { lengths, isStream }) {
         // The window of a stream begins with the steps before.
-        const under = isStream ? { ...sizes, padding: 'valid' as const } : sizes
+        const under = isStream && isCausal ? { ...sizes, padding: 'valid' as const } : sizes
         const windows = windowsUnder(`${own} (${kind})`, x.shape, lengths, under, 'zeros', 'taps last')
         const [, batch] = x.shape
         const { time, height } = windows

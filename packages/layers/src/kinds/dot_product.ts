@@ -1,6 +1,19 @@
-import { codedRangeError, integerFrom, invalidOption, listOf, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
+import {
+  codedRangeError,
+  FLAG,
+  integerFrom,
+  invalidOption,
+  listOf,
+  oneOf,
+  optional,
+  where,
+} from '@cudnn-rnn/canonical/rules'
+import type { Value } from '@cudnn-rnn/ops/executor'
 import { layer } from '../own_layer.js'
 import type { Signal } from '../signal.js'
+
+/** Keras' own. */
+const SMALLEST_NORM = 1e-7
 
 /**
  * The sums of products of two values over the steps or the columns of each. Of two sequences the steps or columns of the first that
@@ -17,8 +30,10 @@ export const dotProduct = layer(
     ),
     /** The steps that become columns of the result. */
     steps: optional(integerFrom(1)),
+    /** Each value is divided by its norm over that axis first. Default false. */
+    isNormalized: optional(FLAG),
   },
-  ({ over, steps }, first, [second = first]) => {
+  ({ over, steps, isNormalized = false }, first, [second = first]) => {
     const both = first.isSequence && second.isSequence
     const [last, ofLast] = second.isSequence ? [second, over[1]] : [first, over[0]]
     const features = !last.isSequence ? 1 : ofLast === 'steps' ? last.features : steps
@@ -29,7 +44,13 @@ export const dotProduct = layer(
       output: { isSequence: both, features },
       outputLengths: (lengths) => (keepsSteps ? lengths : lengths.map(() => first.features)),
       forward: (t, x, _, { lengths, others: [other = { x, lengths }] = [] }) => {
-        const values = [t.value(x), t.value(other.x)] as const
+        const values = [x, other.x].map((each, k) => {
+          const value = t.value(each)
+          if (!isNormalized) return value
+          const axes = [over[k] === 'steps' ? 0 : -1]
+          const norm = t.sqrt(t.sum(t.square(value), { axes, keepDims: true }))
+          return t.divide(value, t.maximum(norm, SMALLEST_NORM))
+        }) as [Value, Value]
         const given = [keepsSteps ? null : lengths, other.lengths]
         const summed = values.map(({ shape }, k) => shape[over[k] === 'steps' ? 0 : shape.length - 1])
         const isLong = [first, second].map(

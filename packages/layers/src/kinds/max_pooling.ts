@@ -6,6 +6,7 @@ import {
   channelsOf,
   EXTENT,
   gathered,
+  isOfOneStep,
   outputHeight,
   type WindowSizes,
   windowLengths,
@@ -110,6 +111,7 @@ function maxPooling(
     return {
       output: { isSequence: true, features: outputHeight(sizes) * channels },
       outputLengths: (lengths) => windowLengths(sizes, lengths),
+      isStepwise: isOfOneStep(sizes),
       forward(t, x, _, { lengths }) {
         const windows = windowsUnder(`${own} (${kind})`, x.shape, lengths, sizes, 'inside', 'taps first')
         const { time, height } = windows

@@ -7,6 +7,7 @@ import {
   checkSteps,
   EXTENT,
   gathered,
+  isOfOneStep,
   outputHeight,
   type WindowSizes,
   windowLengths,
@@ -23,6 +24,7 @@ function averaged(kind: string, sizes: WindowSizes, channels: number): LayerPlan
   return {
     output: { isSequence: true, features },
     outputLengths: (lengths) => windowLengths(sizes, lengths),
+    isStepwise: isOfOneStep(sizes),
     forward: (t, x, _, { lengths }) => {
       const [time, batch] = x.shape as readonly [number, number]
       const under = windowsUnder(kind, x.shape, lengths, sizes, 'zeros', 'taps first')

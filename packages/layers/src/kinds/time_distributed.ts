@@ -2,7 +2,7 @@ import { integerFrom, invalidOption, type OptionsOf, optional } from '@cudnn-rnn
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
-import { checkIsLayer } from '../layer_list.js'
+import { checkAreLayers, checkIsLayer } from '../layer_list.js'
 import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
 import { type LayerStream, statelessStream } from '../layer_stream.js'
 import { GraphLayer } from '../model/graph_layer.js'
@@ -15,6 +15,8 @@ const OPTIONS = {
   ...LAYER_OPTIONS,
   /** Rows of a picture of which each step is a column: the layer is applied to each row. Default 1. */
   height: optional(integerFrom(1)),
+  /** Each step is a sequence of so many steps, which the layers read. Default: a vector. */
+  steps: optional(integerFrom(1)),
 }
 
 /** Options of {@link timeDistributed}. */
@@ -22,7 +24,8 @@ interface TimeDistributedOptions extends LayerOptions, OptionsOf<typeof OPTIONS>
 
 /**
  * Applies a layer to every step of a sequence separately, as Keras' `TimeDistributed`. Dense, dropout, normalization and
- * activations do that anyway; this makes it explicit, and refuses layers that read more than one step.
+ * activations do that anyway; this makes it explicit, and refuses layers that read more than one step. With `steps` each step
+ * [steps·C] is a sequence, which one or more layers read: a network over the words of each sentence.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; RangeError `ERR_INVALID_OPTION`
  * @example
@@ -36,9 +39,18 @@ interface TimeDistributedOptions extends LayerOptions, OptionsOf<typeof OPTIONS>
  * console.log(shape) // [5, 2, 2]
  * ```
  */
-export function timeDistributed(layer: LayerDefinition, options: TimeDistributedOptions = {}): LayerDefinition {
-  checkIsLayer('make timeDistributed', layer)
+export function timeDistributed(
+  layer: LayerDefinition | readonly LayerDefinition[],
+  options: TimeDistributedOptions = {},
+): LayerDefinition {
   checkLayerOptions('timeDistributed', options, OPTIONS)
+  const { steps } = options
+  if (steps !== undefined) return ofSequences([layer].flat(), { ...options, steps })
+  checkIsLayer('make timeDistributed', layer as LayerDefinition)
+  return ofSteps(layer as LayerDefinition, options)
+}
+
+function ofSteps(layer: LayerDefinition, options: TimeDistributedOptions): LayerDefinition {
   if (!isOfSteps(layer, { isSequence: true, features: 1 })) {
     throw invalidOption('make timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
   }
@@ -59,6 +71,31 @@ export function timeDistributed(layer: LayerDefinition, options: TimeDistributed
       const name = build.nameOf(options.name, 'time_distributed')
       const graph = new ModelGraph(chainPlan([layer], rowOf(input, height)), build)
       return new TimeDistributedLayer(build.backend, { definition, name, input }, graph, height)
+    },
+  }
+  return definition
+}
+
+/** Layers over the sequence that each step is. */
+function ofSequences(
+  layers: readonly LayerDefinition[],
+  { name: given, height, steps }: TimeDistributedOptions & { readonly steps: number },
+): LayerDefinition {
+  checkAreLayers('make timeDistributed', layers)
+  if (layers.length === 0) throw invalidOption('timeDistributed', 'layer', 'a layer, or some', '[]')
+  if (height !== undefined) throw invalidOption('timeDistributed', 'height', 'absent beside steps', height)
+  const definition: LayerDefinition = {
+    kind: 'timeDistributed',
+    name: given,
+    isStepwise: true,
+    config: { layers: layers.map(savedLayer), steps },
+    build(input, build) {
+      const columns = (input.features ?? 0) / steps
+      if (!input.isSequence || columns < 1 || !Number.isInteger(columns))
+        throw doesNotFit(definition, input, `[T,B,${steps}·C]`)
+      const name = build.nameOf(given, 'time_distributed')
+      const graph = new ModelGraph(chainPlan(layers, { isSequence: true, features: columns }), build)
+      return new SequencesLayer(build.backend, { definition, name, input }, graph, steps)
     },
   }
   return definition
@@ -98,5 +135,45 @@ export class TimeDistributedLayer extends GraphLayer {
 
   override openStream(batch: number): LayerStream {
     return this.height === 1 ? super.openStream(batch) : statelessStream((x) => this.step(x))
+  }
+}
+
+/** A graph of layers, which reads the sequence that each step is from zero states. */
+export class SequencesLayer extends GraphLayer {
+  readonly steps: number
+
+  constructor(...[backend, info, graph, steps]: [...ConstructorParameters<typeof GraphLayer>, steps: number]) {
+    const [{ signal }] = graph.outputs
+    const [lengths] = graph.outputLengths([Int32Array.of(steps)])
+    const features = (signal.isSequence ? (lengths?.[0] ?? steps) : 1) * featuresOf(signal)
+    super(backend, { ...info, output: { isSequence: true, features } }, graph)
+    this.steps = steps
+  }
+
+  override get stateCount(): number {
+    return 0
+  }
+
+  override stateShapes(): readonly (readonly number[])[] {
+    return []
+  }
+
+  override outputLengths(lengths: Int32Array): Int32Array {
+    return lengths
+  }
+
+  override async forward(t: GradientTape, x: LayerInput): Promise<ModelForwarded> {
+    const { steps } = this
+    const [time, batch] = x.shape as [number, number]
+    const rows = t.reshape(x, [time * batch, steps, featuresOf(this.input) / steps])
+    const pass = { lengths: null, states: null, keepsStates: false, isStream: false }
+    const { output } = await super.forward(t, t.transpose(rows, [1, 0, 2]), pass)
+    const byStep = output.shape.length === 3 ? t.transpose(output, [1, 0, 2]) : output
+    const made = t.reshape(byStep, [time, batch, featuresOf(this.output)])
+    return { output: made, outputs: { output: made }, states: [] }
+  }
+
+  override openStream(): LayerStream {
+    return statelessStream((x) => this.step(x))
   }
 }

@@ -37,6 +37,11 @@ export function outputHeight({ height, size, strides, padding }: WindowSizes): n
   return windowCount(height, size[1], strides[1], padding === 'same' ? padding : 'valid')
 }
 
+/** Whether a window takes one step, so that each is computed without the others. */
+export function isOfOneStep({ size, strides }: WindowSizes): boolean {
+  return size[0] === 1 && strides[0] === 1
+}
+
 /** The lengths of rows of windows. */
 export function windowLengths({ size, strides, padding }: WindowSizes, lengths: Int32Array): Int32Array {
   return lengths.map((length) => windowCount(length, size[0], strides[0], padding))

@@ -435,8 +435,8 @@ function joined(t: GradientTape, merge: MergeName, operands: readonly LayerInput
 
 /** Names that users gave to a layer and to those in its branches. */
 function namesIn({ name, config = {} }: Partial<LayerDefinition>): (string | undefined)[] {
-  const branches = Array.isArray(config['branches']) ? (config['branches'] as unknown as LayerDefinition[][]) : []
-  return [name, ...branches.flat().flatMap(namesIn)]
+  const within = ['branches', 'layers', 'layer'].flatMap((part) => config[part] ?? [])
+  return [name, ...(within.flat() as unknown as LayerDefinition[]).flatMap(namesIn)]
 }
 
 /** Lengths that operands have in common: of the first that has some. */

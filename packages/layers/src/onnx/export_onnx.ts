@@ -11,7 +11,7 @@ import { networkOrder } from '../kinds/cell_layer.js'
 import type { MergeName } from '../kinds/merges.js'
 import type { ModelGraph, Ref } from '../model/model_graph.js'
 import { featuresOf, type Signal } from '../signal.js'
-import { TimeDistributedLayer } from '../kinds/time_distributed.js'
+import { SequencesLayer, TimeDistributedLayer } from '../kinds/time_distributed.js'
 import type { WholeModel } from '../model/whole_model.js'
 
 /** An operator set of ONNX Runtime 1.6 and later, and its file version. */
@@ -67,6 +67,16 @@ export async function encodeOnnx({ executor, graph: model }: WholeModel): Promis
       return [graph.reshaped(y, 0, -1, featuresOf(layer.output))]
     }
     if (layer instanceof BranchLayer) return written(layer.graph, [x])
+    if (layer instanceof SequencesLayer) {
+      const { steps, graph: inner, input, output } = layer
+      const rows = graph.transposed(graph.reshaped(x, -1, steps, featuresOf(input) / steps), [1, 0, 2])
+      const [y] = await written(inner, [rows])
+      graph.enter(name)
+      const byStep = inner.outputs[0].signal.isSequence ? graph.transposed(y, [1, 0, 2]) : y
+      const leading = graph.sliced(graph.node('Shape', [x]), 0, 0, 2)
+      const shape = graph.node('Concat', [leading, graph.integers(featuresOf(output))], { axis: 0 })
+      return [graph.node('Reshape', [byStep, shape])]
+    }
     if (definition.config['maskZero'] !== undefined) throw noExport('ONNX', { name, kind: `${kind} with maskZero` })
     const own = LAYER_TABLE.get(kind)?.onnx
     const y = await (own?.(graph, layer, x) ?? tracedNodes(graph, executor, layer, operands))
