@@ -82,8 +82,8 @@ function ofSequences(
   { name: given, height, steps }: TimeDistributedOptions & { readonly steps: number },
 ): LayerDefinition {
   checkAreLayers('make timeDistributed', layers)
-  if (layers.length === 0) throw invalidOption('timeDistributed', 'layer', 'a layer, or some', '[]')
-  if (height !== undefined) throw invalidOption('timeDistributed', 'height', 'absent beside steps', height)
+  if (layers.length === 0) throw invalidOption('make timeDistributed', 'layer', 'a layer, or some', layers)
+  if (height !== undefined) throw invalidOption('make timeDistributed', 'height', 'absent beside steps', height)
   const definition: LayerDefinition = {
     kind: 'timeDistributed',
     name: given,
