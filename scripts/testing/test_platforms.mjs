@@ -1,9 +1,10 @@
-// Runs tests on platforms that this machine emulates, by default all: `node scripts/testing/test_platforms.mjs [--every-package] [PLATFORM]…`
+// Runs tests on platforms that this machine emulates, by default all: `node scripts/testing/test_platforms.mjs [--every-package] [--only PART] [PLATFORM]…`
 //   win32-x64         native/cpu, the readers and writers of files and the program, under wine. Debian: the packages of scripts/build/cross.mjs, wine64
 //   linux-arm64-gnu   native/cpu under qemu. Debian: the same, qemu-user
 //   linux-x64-musl    native/cpu in Bun. Debian: the same, musl-tools
 //   linux-s390x-gnu   the readers and writers on a big-endian processor, under qemu. Debian: libstdc++6-s390x-cross qemu-user
-// --every-package runs the tests of all packages on Windows. Node.js and Bun come from npm. A platform whose tools are missing is skipped, and printed.
+// --every-package runs the tests of all packages on Windows, --only those whose path has a part, such as packages/layers/. Node.js and Bun
+// come from npm. A platform whose tools are missing is skipped, and printed.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +39,10 @@ const EVERYTHING = ['packages', 'apps']
   .flatMap(allTestsOf)
   .filter((file) => !file.endsWith('/tensor_scope.node.test.ts'))
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { 'every-package': { type: 'boolean' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'every-package': { type: 'boolean' }, only: { type: 'string', default: '' } },
+})
 
 /** By platform: the addon that is built for it, and the tests. */
 const PLATFORMS = {
@@ -46,10 +50,10 @@ const PLATFORMS = {
     addon: 'win32-x64',
     tests: values['every-package'] ? EVERYTHING : [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES, ...PROGRAM],
     startsPrograms: true,
-    // It follows no symbolic links, and connects no socket of fetch().
+    // It follows no symbolic links, and connects no socket of fetch(). A profiler names the files of the bundle.
     without: [
       '--without',
-      '\\blinks?\\b|not a regular file|VoiceServer > (reports|outlives|answers|refuses an up|is not ready)',
+      '\\blinks?\\b|not a regular file|VoiceServer > (reports|outlives|answers|refuses an up|is not ready)|the steps grow with',
     ],
   },
   'linux-arm64-gnu': { addon: 'linux-arm64-gnu', tests: [...testsOf('cpu', 'conformance'), ...EXECUTOR] },
@@ -79,7 +83,8 @@ for (const name of names) {
   else await testOn(name, PLATFORMS[name])
 }
 
-async function testOn(name, { addon, tests, startsPrograms, without = [] }) {
+async function testOn(name, { addon, tests: all, startsPrograms, without = [] }) {
+  const tests = all.filter((file) => file.includes(values.only))
   const work = join(tmpdir(), name)
   mkdirSync(work)
   // The place where packages/cpu's loader looks for it.
@@ -107,11 +112,27 @@ async function testOn(name, { addon, tests, startsPrograms, without = [] }) {
       if (!passed) failures.push(`${folder}: ${ending}`)
     }
     if (programs) await programs.terminate()
-    console.log(`${name}, ${nodeOf(name)}\n${existsSync(log) ? readFileSync(log, 'utf8') : 'no test ran'}`)
+    const text = existsSync(log) ? readFileSync(log, 'utf8') : 'no test ran'
+    console.log(`${name}, ${nodeOf(name)}\n${text}${sumsOf(text)}`)
     if (failures.length > 0) throw new Error(failures.join('\n'))
   } finally {
     if (staged !== undefined) rmSync(staged, { recursive: true, force: true })
   }
+}
+
+/** The counts of all packages, and of the tests that each reason skips, in lines. */
+function sumsOf(log) {
+  const sums = { passed: 0, failed: 0, skipped: 0 }
+  for (const [line] of log.matchAll(/^\d+ passed, \d+ failed, \d+ skipped$/gm))
+    for (const [, count, kind] of line.matchAll(/(\d+) (\w+)/g)) sums[kind] += Number(count)
+  const reasons = {}
+  for (const [, reason] of log.matchAll(/^SKIPPED .*: (.*)$/gm)) reasons[reason] = (reasons[reason] ?? 0) + 1
+  return [
+    `All: ${Object.entries(sums)
+      .map(([kind, count]) => `${count} ${kind}`)
+      .join(', ')}`,
+    ...Object.entries(reasons).map(([reason, count]) => `  ${count} skipped: ${reason}`),
+  ].join('\n')
 }
 
 /** Bundles the programs that tests start, on a thread; and compiles the one by which they interrupt another one on Windows. */

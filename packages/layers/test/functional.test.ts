@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BasicLSTMCell, LSTMCell } from '@cudnn-rnn/cells'
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import * as ort from 'onnxruntime-node'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import {
@@ -32,7 +32,6 @@ import {
 import { dotProduct } from '../src/kinds/dot_product.js'
 import { modelGradients } from '../src/model/model_pass.js'
 
-const ort: typeof import('onnxruntime-node') = createRequire(import.meta.url)('onnxruntime-node')
 const dtype = 'float64' as const
 const numbers = (shape: readonly number[], seed = 1) => ({
   data: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(seed + 1.7 * k)),

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { BasicRNNCell, CudnnCompatibleGRUCell, GRUBlockCell, LSTMCell } from '@cudnn-rnn/cells'
@@ -388,7 +387,7 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
       using model = make(backend)
       const input = model.input.features === null ? INPUTS['text'] : INPUTS['numbers']
       const expected = await model.predict(input)
-      const ort: typeof import('onnxruntime-node') = createRequire(import.meta.url)('onnxruntime-node')
+      const ort = await import('onnxruntime-node')
       const session = await ort.InferenceSession.create(await model.export('onnx'))
       const feed =
         model.input.features === null

@@ -15,7 +15,7 @@ describe.skipIf(!existsSync(FOLDER))('importKeras of whole models', () => {
     ['circuit_lstm_keras23/model.h5', 'in', 'out'],
   ])('predicts as Keras does: %s', async (path, input, output) => {
     const model = join(FOLDER, path)
-    await using reference = await openWeightFile(model.replace(/[^/]*$/, 'reference.npz'))
+    await using reference = await openWeightFile(join(model, '../reference.npz'))
     const { data, shape } = await reference.tensor(input)
     const [B, T, I] = shape as [number, number, number]
     const timeMajor = Float64Array.from(

@@ -10,6 +10,7 @@ const portable = join(root, 'scripts/build/cross/portable')
 const vitest = createRequire(join(root, 'package.json')).resolve('vitest/package.json')
 /** Packages that belong to vitest, or to its assertions. */
 const ofVitest = (name) => createRequire(createRequire(vitest).resolve('@vitest/expect')).resolve(name)
+const ONNX_RUNTIME = createRequire(join(root, 'package.json')).resolve('onnxruntime-node')
 
 /**
  * Bundles test files into `out`/run.js, which any JavaScript runtime runs: without vitest's processes, without symbolic
@@ -23,6 +24,8 @@ export async function bundleTests(out, files) {
     name: 'portable-tests',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^vitest$/ }, () => ({ path: join(portable, 'vitest.mjs') }))
+      // By its real path: wine follows none of the links to it.
+      onResolve({ filter: /^onnxruntime-node$/ }, () => ({ path: ONNX_RUNTIME, external: true }))
       onResolve({ filter: /\/bundle_program\.mjs$/ }, () => ({ path: join(portable, 'bundle_program.mjs') }))
       onResolve({ filter: /^bundled-tests$/ }, () => ({ path: 'files', namespace: 'bundled-tests' }))
       onLoad({ filter: /^/, namespace: 'bundled-tests' }, () => ({
@@ -54,7 +57,7 @@ export async function bundleTests(out, files) {
       banner: { js: PLACES },
       loader: { '.node': 'empty' },
     },
-    external: 'onnxruntime-node @napi-rs/canvas playwright-core esbuild typescript vite rollup webpack'.split(' '),
+    external: '@napi-rs/canvas playwright-core esbuild typescript vite rollup webpack'.split(' '),
   }
   await build({ ...options, entryPoints: { run: join(portable, 'run.mjs') }, outdir: out })
   writeFileSync(join(out, 'package.json'), '{ "type": "module" }\n')

@@ -29,7 +29,7 @@ const title = (task) => (task.suite === undefined ? task.name : `${title(task.su
 const without = values.without === undefined ? undefined : new RegExp(values.without)
 /** Errors without vitest, a package of the machine or functions of Node.js since 20.11, and refusals of HDF5 on big-endian processors. */
 const UNPORTABLE =
-  /is not in the portable runner|^Cannot find package '|\.glob is not a function|'node:\w+' does not provide|processor is big-endian/
+  /is not in the portable runner|^Cannot find package '|\.glob is not a function|'node:\w+' does not provide|processor is big-endian|onnxruntime_binding/
 
 function skip(what, reason) {
   counts.skipped++
@@ -59,7 +59,8 @@ function leaveOut(task) {
   else {
     const isNamed = task.mode === 'run' && without?.test(title(task))
     if (isNamed) task.mode = 'skip'
-    if (task.mode !== 'run') skip(`${task.file.filepath}: ${title(task)}`, isNamed ? `of ${without}` : 'on this system')
+    if (task.mode !== 'run')
+      skip(`${task.file.filepath}: ${title(task)}`, isNamed ? 'named by --without' : 'on this system')
   }
 }
 
