@@ -1,7 +1,7 @@
 import { type CodedError, codedRangeError, codedTypeError } from './coded_error.js'
 import { describeValue } from './described_value.js'
 import type { ErrorCode } from './error_code.js'
-import { checkNames } from './option_names.js'
+import { checkNames, unknownOption } from './option_names.js'
 import type { AnyRule, Fault, Rule } from './rule.js'
 
 type Values = Readonly<Record<string, unknown>>
@@ -53,7 +53,9 @@ function check(kindCode: ErrorCode, action: string, values: Values, rules: Rules
   }
 }
 
-function refusal(kindCode: ErrorCode, action: string, { path, words, value, isOtherKind, code }: Fault): Error {
+function refusal(kindCode: ErrorCode, action: string, fault: Fault): Error {
+  const { path, words, value, isOtherKind, code, unknown } = fault
+  if (unknown !== undefined) return unknownOption(action, path, unknown)
   const message = `Cannot ${action} as ${path} must be ${words}: current value is ${describeValue(value)}`
   const fields = { argument: path, option: path, value }
   return isOtherKind

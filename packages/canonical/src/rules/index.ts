@@ -52,6 +52,7 @@ export {
   type OptionsOf,
   oneOf,
   optional,
+  optionFields,
   PATH,
   POSITIVE,
   type Rule,

@@ -36,18 +36,34 @@ export function checkOptionNames<Options extends object, const Known extends rea
  */
 export function checkNames(action: string, options: object, known: readonly string[]): void {
   checkIsObject(action, 'options', options)
-  for (const option of namesOf(action, options)) {
-    if (known.includes(option)) continue
-    const suggestion = known.find((name) => name === OTHER_NAMES.get(plain(option))) ?? nearest(option, known)
-    const hint =
-      suggestion === undefined ? `Known options: ${[...new Set(known)].join(', ')}.` : `Did you mean ${suggestion}?`
-    const advice = ADVICE.get(plain(option)) ?? hint
-    throw codedTypeError(
-      'ERR_UNKNOWN_OPTION',
-      `Cannot ${action} as the option is unknown: current name is ${option}. ${advice}`,
-      { option, suggestion },
-    )
-  }
+  const unknown = unknownName(namesOf(action, options), known)
+  if (unknown !== undefined) throw unknownOption(action, unknown.name, unknown)
+}
+
+/** A name that is not known, and what its writer may have meant. */
+export interface UnknownName {
+  readonly name: string
+  readonly suggestion: string | undefined
+  readonly advice: string
+}
+
+/** The first of `names` that is not in `known`. */
+export function unknownName(names: readonly string[], known: readonly string[]): UnknownName | undefined {
+  const name = names.find((each) => !known.includes(each))
+  if (name === undefined) return undefined
+  const meant = OTHER_NAMES.get(plain(name))
+  const suggestion = known.find((each) => each === meant) ?? nearest(name, known)
+  const hint =
+    suggestion === undefined
+      ? (ADVICE.get(plain(meant ?? '')) ?? `Known options: ${[...new Set(known)].join(', ')}.`)
+      : `Did you mean ${suggestion}?`
+  return { name, suggestion, advice: ADVICE.get(plain(name)) ?? hint }
+}
+
+/** The error for an unknown name at `path`. */
+export function unknownOption(action: string, path: string, { suggestion, advice }: UnknownName): Error {
+  const message = `Cannot ${action} as the option is unknown: current name is ${path}. ${advice}`
+  return codedTypeError('ERR_UNKNOWN_OPTION', message, { option: path, suggestion })
 }
 
 /** Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, … */
@@ -88,6 +104,9 @@ const OTHER_NAMES = new Map([
   ['verbose', 'progress'],
   ['patience', 'earlyStopping'],
   ['restorebestweights', 'earlyStopping'],
+  ['monitor', 'metric'],
+  ['knownahead', 'isKnownAhead'],
+  ['gradientaccumulationsteps', 'accumulate'],
   ['maxnorm', 'clipNorm'],
   ['clipgradnorm', 'clipNorm'],
   ['maxlr', 'peak'],
@@ -115,6 +134,9 @@ const ADVICE = new Map([
   ['sampleweight', WEIGHTS],
   ['sampleweights', WEIGHTS],
   ['weightdecay', 'An optimizer has it: optimizer: (variables) => new Adam(variables, { weightDecay: 0.01 }).'],
+  ['learningrate', 'fit has it, and apply(gradients, learningRate) of an optimizer.'],
+  ['recurrentdropout', 'A network has dropout between its layers: dropout.'],
+  ['seed', 'The seed of the model also orders its examples: sequential(backend, layers, { seed }).'],
   ['metrics', 'The loss is always computed, and the accuracy of classes.'],
 ])
 

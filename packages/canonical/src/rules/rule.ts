@@ -1,6 +1,7 @@
 import type { AbortSignalLike } from './abortable.js'
 import type { ErrorCode } from './error_code.js'
 import { arrayTypeOf, isBytes } from './host_elements.js'
+import { type UnknownName, unknownName } from './option_names.js'
 
 /** The place at which an argument breaks its rule. */
 export interface Fault {
@@ -13,6 +14,8 @@ export interface Fault {
   readonly isOtherKind: boolean
   /** The code of the error. Default: the code of all rules of its kind. */
   readonly code?: ErrorCode
+  /** Set if the place is an option that does not exist. */
+  readonly unknown?: UnknownName
 }
 
 /** A rule without the type of its values: the members that checks use. */
@@ -239,6 +242,20 @@ export function fields<Rules extends Readonly<Record<string, AnyRule>>>(
         if (fault !== undefined) return fault
       }
       return undefined
+    },
+  }
+}
+
+/** Like {@link fields}, of an object of options: other fields are refused. */
+export function optionFields<Rules extends Readonly<Record<string, AnyRule>>>(rules: Rules): Rule<OptionsOf<Rules>> {
+  const known = fields(rules)
+  return {
+    words: known.words,
+    find(value, path) {
+      const unknown =
+        isObject(value) && !Array.isArray(value) ? unknownName(Object.keys(value), Object.keys(rules)) : undefined
+      if (unknown === undefined) return known.find(value, path)
+      return { path: `${path}.${unknown.name}`, words: known.words, value, isOtherKind: true, unknown }
     },
   }
 }

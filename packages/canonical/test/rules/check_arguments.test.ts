@@ -12,6 +12,7 @@ import {
   nullable,
   oneOf,
   optional,
+  optionFields,
   PATH,
   recordOf,
   TEXT,
@@ -40,6 +41,17 @@ describe('checkArguments', () => {
       message: 'Cannot walk as value.series[0].size must be an integer >= 1: current value is 0',
     })
     expect(refused({ series: [{ label: 'a', size: undefined }] }, rule)).toBeUndefined()
+  })
+
+  it('refuses names that options within an argument do not have, and advises as for options', () => {
+    const rule = listOf(optionFields({ metric: optional(TEXT), patience: NUMBER }))
+    expect(refused([{ monitor: 'loss', patience: 2 }], rule)).toMatchObject({
+      code: 'ERR_UNKNOWN_OPTION',
+      message: 'Cannot walk as the option is unknown: current name is value[0].monitor. Did you mean metric?',
+    })
+    expect(refused([{ metric: 'loss', patience: 'two' }], rule)).toMatchObject({ argument: 'value[0].patience' })
+    expect(refused([[]], rule)).toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
+    expect(refused([{ patience: 2 }], rule)).toBeUndefined()
   })
 
   it('refuses values that have no text, and takes an array by its elements', () => {

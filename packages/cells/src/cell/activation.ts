@@ -1,4 +1,4 @@
-import { either, FINITE, fields, keyOf, optional, where } from '@cudnn-rnn/canonical/rules'
+import { either, FINITE, keyOf, optional, optionFields, where } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { CELL_ACTIVATIONS, type CellActivation, type CellActivationName } from '@cudnn-rnn/canonical'
 import type { ActivationName, ElementwiseFunction } from '@cudnn-rnn/ops/executor'
@@ -12,7 +12,7 @@ export const ACTIVATION = optional<CellActivation>(
   either(
     NAME,
     where(
-      fields({ name: NAME, alpha: optional(FINITE), beta: optional(FINITE) }),
+      optionFields({ name: NAME, alpha: optional(FINITE), beta: optional(FINITE) }),
       'an activation with the parameters that it has',
       (given) => {
         const has = CELL_ACTIVATIONS[given.name].length

@@ -1,4 +1,4 @@
-import { either, fields, NUMBER, oneOf, optional, where } from '@cudnn-rnn/canonical/rules'
+import { either, NUMBER, oneOf, optional, optionFields, where } from '@cudnn-rnn/canonical/rules'
 import type { VariableInitializer } from './cell_variables.js'
 
 /** The beginning of a kernel: drawn by Glorot's rule or from ±uniform, or filled with a number. */
@@ -9,7 +9,7 @@ export const INITIALIZER = optional<KernelInitializer>(
   either(
     oneOf(['glorot_uniform']),
     where(NUMBER, 'a finite number', Number.isFinite),
-    fields({ uniform: where(NUMBER, 'a finite number >= 0', (limit: number) => limit >= 0 && limit < Infinity) }),
+    optionFields({ uniform: where(NUMBER, 'a finite number >= 0', (limit: number) => limit >= 0 && limit < Infinity) }),
   ),
 )
 

@@ -5,11 +5,11 @@ import {
   checkOptions,
   either,
   FILE_PATH,
-  fields,
   ITERABLE,
   integerFrom,
   type OptionsOf,
   optional,
+  optionFields,
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
 import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
@@ -27,7 +27,7 @@ const ARGUMENTS = {
 }
 const OPTIONS = {
   /** Notes the checkpoint in the directory's state file as the newest, and deletes older ones. Default: neither. */
-  retention: optional<Retention>(fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })),
+  retention: optional<Retention>(optionFields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })),
   /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */
   store: optional<FileStore>(FILE_STORE),
 }

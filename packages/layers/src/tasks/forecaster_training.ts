@@ -3,7 +3,6 @@ import {
   checkOptions,
   codedRangeError,
   FLAG,
-  fields,
   integerFrom,
   listOf,
   NUMBER,
@@ -11,6 +10,7 @@ import {
   type OptionsOf,
   oneOf,
   optional,
+  optionFields,
   SHARE,
   TEXT,
   where,
@@ -47,7 +47,7 @@ const COUNT = optional(integerFrom(1))
 const OPTIONS = {
   ...SHAPE_OPTIONS,
   /** Columns of the series that the network reads beside the values. Default: none. */
-  covariates: optional<readonly CovariateOption[]>(listOf(fields({ name: TEXT, isKnownAhead: optional(FLAG) }))),
+  covariates: optional<readonly CovariateOption[]>(listOf(optionFields({ name: TEXT, isKnownAhead: optional(FLAG) }))),
   /** Default `lstm`. */
   cell: optional(oneOf(['lstm', 'gru'])),
   /** H. Default 32. */

@@ -15,6 +15,7 @@ import {
   oneOf,
   optional,
   SIGNAL,
+  where,
 } from '@cudnn-rnn/canonical/rules'
 import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
 import { checkOptimizes, claimForTraining } from '@cudnn-rnn/ops/executor'
@@ -47,11 +48,12 @@ import { TrainingCheckpoints } from './training_checkpoints.js'
 
 // Options that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
 const COUNT = checkedElsewhere<number | undefined>()
+const MAKE_OPTIMIZER = where(FUNCTION, 'a function such as (variables) => new Adam(variables)', () => true)
 const OPTIONS = {
   /** Compares the output of the last layer with the labels. */
   loss: checkedElsewhere<Loss>(),
   /** Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. */
-  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), FUNCTION)),
+  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), MAKE_OPTIMIZER)),
   /** Default 0.001. */
   learningRate: checkedElsewhere<number | Schedule | undefined>(),
   /** Passes over the data. Default 1. */
@@ -66,7 +68,9 @@ const OPTIONS = {
   /** False keeps the order of an array of examples. Default true. */
   shuffle: optional(FLAG),
   /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
-  validation: optional(kind('an array or a Dataset of examples or batches', isLayerData)),
+  validation: optional(
+    kind('an array or a Dataset of examples or batches (a function of your own metrics is evaluate)', isLayerData),
+  ),
   /** Your own metrics, in place of `validation`. */
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
   /** Steps between evaluations. Default: an epoch. */

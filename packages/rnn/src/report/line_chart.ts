@@ -1,14 +1,15 @@
 import {
   checkArguments,
   either,
-  fields,
   FLAG,
+  fields,
   integerFrom,
   kind,
   listOf,
   NUMBER,
-  optional,
   type OptionsOf,
+  optional,
+  optionFields,
   POSITIVE,
   TEXT,
   typed,
@@ -97,7 +98,7 @@ const TOOLTIPS = 120
  * ```
  */
 export function lineChart(options: LineChartOptions): string {
-  checkArguments('draw lines', { options }, { options: fields(OPTIONS) })
+  checkArguments('draw lines', { options }, { options: optionFields(OPTIONS) })
   const shown = options.series.filter(({ points }) => points.length > 0)
   const legend = shown.map(({ label, color }) => `<span><i style="background:${color}"></i>${escapeHtml(label)}</span>`)
   return `<p class="legend">${legend.join('')}</p>\n${everySize((size) => {

@@ -1,4 +1,4 @@
-import { FLAG, fields, NUMBER, type OptionsOf, oneOf, optional, TEXT, where } from '@cudnn-rnn/canonical/rules'
+import { FLAG, NUMBER, type OptionsOf, oneOf, optional, optionFields, TEXT, where } from '@cudnn-rnn/canonical/rules'
 import type { TrainingRecord } from './training_saver.js'
 
 const OPTIONS = {
@@ -18,7 +18,7 @@ const OPTIONS = {
 }
 
 /** Rule of {@link EarlyStoppingOptions}. */
-export const EARLY_STOPPING = fields(OPTIONS)
+export const EARLY_STOPPING = optionFields(OPTIONS)
 
 /** When a training has stopped to improve. */
 export interface EarlyStoppingOptions extends OptionsOf<typeof OPTIONS> {}

@@ -13,6 +13,7 @@ import {
   type OptionsOf,
   oneOf,
   optional,
+  optionFields,
   type Rule,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
@@ -131,7 +132,7 @@ const OPTIONS = {
    */
   wire: optional(oneOf(['bfloat16'])),
   /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators), of each rank its own. */
-  state: optional<CarriedState>(fields(STATE_OPTIONS)),
+  state: optional<CarriedState>(optionFields(STATE_OPTIONS)),
   /**
    * Called once with the step after which training starts, 0 for a new run; open logs here.
    *
