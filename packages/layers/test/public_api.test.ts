@@ -42,6 +42,7 @@ it('@cudnn-rnn/layers exports these names', () => {
       "multiHeadAttention",
       "multiply",
       "number",
+      "repeatVector",
       "reverse",
       "rnn",
       "scope",

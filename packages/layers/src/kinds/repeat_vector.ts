@@ -12,7 +12,21 @@ const OPTIONS = {
 /** Options of {@link repeatVector}. */
 export interface RepeatVectorOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
-/** [B,E] at each of T steps: [T,B,E], as Keras' `RepeatVector`. */
+/**
+ * A vector at each of T steps, [B,E] to [T,B,E], as Keras' `RepeatVector`: between the encoder and the decoder of an
+ * autoencoder.
+ *
+ * @example
+ * ```ts
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ * import { lastStep, repeatVector, sequential } from '@cudnn-rnn/rnn/layers'
+ *
+ * const backend = await openBackend('reference')
+ * const model = sequential(backend, [lastStep(), repeatVector({ steps: 3 })], { inputSize: 2 })
+ * const [rows] = await model.predict([[[1, 2], [3, 4]]]) // one sequence of two steps
+ * console.log(rows.shape, rows.data) // [ 3, 2 ] [ 3, 4, 3, 4, 3, 4 ]
+ * ```
+ */
 export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
   checkLayerOptions('repeatVector', options, OPTIONS)
   const { steps, name } = options
