@@ -88,7 +88,7 @@ export default defineComponent(() => {
           'thead',
           h(
             'tr',
-            ['network, B × T × H', 'ours', ...libraries].map((title) => h('th', title)),
+            ['network, B × T × H; H inputs if none are named', 'ours', ...libraries].map((title) => h('th', title)),
           ),
         ),
         h('tbody', [

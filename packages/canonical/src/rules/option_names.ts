@@ -40,7 +40,7 @@ export function checkNames(action: string, options: object, known: readonly stri
   if (unknown !== undefined) throw unknownOption(action, unknown.name, unknown)
 }
 
-/** A name that is not known, and what its writer may have meant. */
+/** A name that is not known, and advice for its writer. */
 export interface UnknownName {
   readonly name: string
   readonly suggestion: string | undefined
