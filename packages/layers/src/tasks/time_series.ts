@@ -3,11 +3,11 @@ import {
   checkArguments,
   codedRangeError,
   describeValue,
+  fields,
   isFloatArray,
   kind,
   listOf,
   optional,
-  optionFields,
   recordOf,
   TEXT,
   wasTransferred,
@@ -40,7 +40,7 @@ export const DATES = listOf(
   kind('a Date', (value): value is Date => value instanceof Date && !Number.isNaN(value.getTime())),
 )
 
-const TIME_SERIES = optionFields({
+const TIME_SERIES = fields({
   name: optional(TEXT),
   values: NUMBERS,
   dates: optional(DATES),

@@ -144,6 +144,9 @@ describe('Forecaster', () => {
     expect(train([{ values: '1,2,3' }])).toThrow(coded('ERR_INVALID_ARGUMENT'))
     expect(train([{ values }], { horizn: 3 })).toThrow(coded('ERR_UNKNOWN_OPTION'))
     expect(train([{ values }], { covariates: [{ name: 'price' }] })).toThrow(coded('ERR_COVARIATES'))
+    expect(train([{ values }], { covariates: [{ name: 'price', knownAhead: true }] })).toThrow(
+      coded('ERR_UNKNOWN_OPTION', { suggestion: 'isKnownAhead' }),
+    )
     using forecaster = await trainForecaster(backend, [{ values }], SMALL)
     await expect(forecaster.forecast({ values: values.subarray(0, 16) })).rejects.toMatchObject({ needed: 18 })
     await expect(forecaster.backtest({ values }, [138])).rejects.toMatchObject({ code: 'ERR_SERIES_TOO_SHORT' })

@@ -67,6 +67,9 @@ describe('checkFitOptions', () => {
 
   it('refuses options by another name or value', () => {
     expect(check({ epochs: 3 })).toThrow(coded('ERR_UNKNOWN_OPTION'))
+    expect(check({ earlyStopping: { monitor: 'loss' } })).toThrow(
+      coded('ERR_UNKNOWN_OPTION', { option: 'earlyStopping.monitor', suggestion: 'metric' }),
+    )
     expect(check({ earlyStopping: { metric: 'loss', mode: 'least' } })).toThrow(coded('ERR_INVALID_OPTION'))
     for (const changed of [{ patience: 0 }, { patience: Number.NaN }, { minDelta: Number.NaN }]) {
       expect(check({ earlyStopping: { metric: 'loss', ...changed } })).toThrow(coded('ERR_INVALID_OPTION'))
