@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { checkpointPrefix } from '../src/checkpoint_path.js'
 import { checkNothingSaved, checkSteps, skippedText } from '../src/resumed_run.js'
-import { textTable } from '../src/text_table.js'
 import { temporaryDirectory } from './small_run.js'
 
 it('skippedText names the checkpoint without its directory, and the reason', () => {
@@ -61,27 +60,5 @@ describe('checkpointPrefix', () => {
   it('refuses a directory without a checkpoint', async () => {
     const path = await temporaryDirectory()
     await expect(checkpointPrefix(path)).rejects.toThrow(coded('ERR_NO_CHECKPOINT', { path }))
-  })
-})
-
-describe('textTable', () => {
-  it('aligns columns, those of numbers to the right, without spaces at the ends of lines', () => {
-    const rows = [
-      ['bias', '12', 'f'],
-      ['x', '1,234', ''],
-    ]
-    expect(textTable(['tensor', 'bytes', 'of'], rows, ['bytes'])).toEqual([
-      'tensor  bytes  of',
-      'bias       12  f',
-      'x       1,234',
-    ])
-  })
-
-  it('of no rows has the header alone', () => {
-    expect(textTable(['a', 'b'], [])).toEqual(['a  b'])
-  })
-
-  it('shows the controls of a name and keeps its row on one line', () => {
-    expect(textTable(['name'], [['a\n\x1b[2J']])).toEqual(['name', 'a\\n\\x1b[2J'])
   })
 })

@@ -2,6 +2,7 @@ import { elementCount, visibleJson, visibleText } from '@cudnn-rnn/canonical/rul
 import { type ImportedWeights, type ImportOptions, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { CELL_MODES, paramRegions } from '@cudnn-rnn/rnn/canonical'
 import { CONVENTIONS, type NetworkToExport, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import { type Command, Option } from 'commander'
 import { colors } from '../colors.js'
 import {
@@ -11,7 +12,6 @@ import {
   type SelectOptions,
   selectImported,
 } from '../imported_networks.js'
-import { textTable } from '../text_table.js'
 
 interface ImportCommandOptions extends ReadAsOptions, SelectOptions {
   readonly format?: ImportOptions['format']
@@ -88,7 +88,7 @@ function describe(
   if (optimizer.length > 0) lines.push('', describeOptimizer(optimizer))
   if (unusedTensors.length > 0) {
     const rows = unusedTensors.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
-    lines.push('', 'Not part of a recurrent network:', textTable(['tensor', 'dtype', 'shape'], rows).join('\n'))
+    lines.push('', 'Not part of a recurrent network:', tableText({ header: ['tensor', 'dtype', 'shape'], rows }))
   }
   if (prefix !== undefined) lines.push('', visibleText(prefix))
   return `${lines.join('\n').trim()}\n`

@@ -4,11 +4,11 @@ import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
 import { openCheckpoint } from '@cudnn-rnn/rnn'
 import { CheckpointError } from '@cudnn-rnn/rnn/checkpoint'
 import { type DetectedNetwork, detectNetworks } from '@cudnn-rnn/rnn/saveable'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import type { Command } from 'commander'
 import { checkpointPrefix } from '../checkpoint_path.js'
 import { colors } from '../colors.js'
 import { EXIT_CODES } from '../exit_codes.js'
-import { textTable } from '../text_table.js'
 
 export function addInspectCommand(program: Command): void {
   program
@@ -34,7 +34,7 @@ function describe({ prefix, format, tensors, networks, files, problem }: Checkpo
     const rows = tensors.map(({ name, dtype, shape, bytes: size, network = '' }) => {
       return [name, dtype, `[${shape.join(',')}]`, count(size), network]
     })
-    lines.push(textTable(['tensor', 'dtype', 'shape', 'bytes', 'network'], rows, ['bytes']).join('\n'), '')
+    lines.push(tableText({ header: ['tensor', 'dtype', 'shape', 'bytes', 'network'], rows }), '')
   }
   for (const { form, name, structures } of networks) {
     const candidates = structures.map(({ cellMode, numLayers, direction, numUnits, inputSize, numProj }) => {

@@ -2,10 +2,10 @@ import { writeFileAtomic } from '@cudnn-rnn/checkpoint/files'
 import type { CellMode, RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
 import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import { type Command, Option } from 'commander'
 import { describeDescriptor, layoutPage } from '../layout_page.js'
 import { integerAtLeast } from '../number_options.js'
-import { textTable } from '../text_table.js'
 
 interface LayoutOptions {
   readonly mode: CellMode
@@ -64,5 +64,5 @@ function table(descriptor: RnnDescriptor): string {
     String(region.offset),
   ])
   const summary = `${describeDescriptor(descriptor)}: ${size.toLocaleString('en-US')} elements`
-  return `${[summary, '', ...textTable(header, rows)].join('\n')}\n`
+  return `${[summary, '', tableText({ header, rows })].join('\n')}\n`
 }
