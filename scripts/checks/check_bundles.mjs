@@ -280,6 +280,8 @@ const NODE_BUNDLERS = {
         entry: './program.js',
         target: 'node20',
         mode: 'production',
+        // Minification takes 20 s, and the page's bundle has it of the same packages.
+        optimization: { minimize: false },
         output,
         externals,
       }

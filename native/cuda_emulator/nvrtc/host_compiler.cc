@@ -58,7 +58,7 @@ Compilation CompileOnHost(const std::string& source, const std::vector<std::stri
                                       "-x",
                                       "c++",
                                       "-std=c++17",
-                                      "-O2",
+                                      "-O1",
                                       "-fPIC",
                                       "-shared",
                                       "-nostdinc",

@@ -125,8 +125,8 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
           (axes ?? [...shape.keys()]).some((each) => each === axis || each + shape.length === axis),
         )
         const kept = shape.map((size, axis) => (summed[axis] ? 1 : size))
-        const groups = new Map<string, number[]>(mapped(kept, () => 0).indices.map((index) => [String(index), []]))
-        for (const index of mapped(shape, () => 0).indices) {
+        const groups = new Map<string, number[]>(indicesOf(kept).map((index) => [String(index), []]))
+        for (const index of indicesOf(shape)) {
           groups.get(String(index.map((place, axis) => (summed[axis] ? 0 : place))))?.push(read(x, index))
         }
         const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
@@ -333,22 +333,28 @@ function shapesOf(text: string): Shape[] {
 function read({ data, shape }: Tensor<FloatArray>, index: Shape): number {
   let place = 0
   const first = index.length - shape.length
-  for (const [axis, size] of shape.entries()) place = place * size + (size === 1 ? 0 : index[first + axis])
+  for (let axis = 0; axis < shape.length; axis++) {
+    place = place * shape[axis] + (shape[axis] === 1 ? 0 : index[first + axis])
+  }
   return data[place]
+}
+
+const keptIndices = new Map<string, readonly Shape[]>()
+
+/** All indices of a shape, in order: kept, as every function, type and instruction set has the same shapes. */
+function indicesOf(shape: Shape): readonly Shape[] {
+  const name = String(shape)
+  const none: readonly Shape[] = [[]]
+  const indices =
+    keptIndices.get(name) ??
+    shape.reduce((all, size) => all.flatMap((index) => Array.from({ length: size }, (_, k) => [...index, k])), none)
+  keptIndices.set(name, indices)
+  return indices
 }
 
 /** A tensor of the values at its indices. */
 function mapped(shape: Shape, valueAt: (index: Shape) => number) {
-  const indices: Shape[] = Array.from({ length: elementCount(shape) }, (_, k) => {
-    const index: number[] = []
-    let rest = k
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      index[axis] = rest % shape[axis]
-      rest = Math.floor(rest / shape[axis])
-    }
-    return index
-  })
-  return { data: indices.map(valueAt), shape, indices }
+  return { data: indicesOf(shape).map(valueAt), shape }
 }
 
 function broadcast(shapes: readonly Shape[]): Shape {
