@@ -38,7 +38,7 @@ export interface ExportedNetwork {
 }
 
 export function isRecurrent(layer: Layer | undefined): layer is RecurrentLayer | CellLayer {
-  return layer instanceof RecurrentLayer || layer instanceof CellLayer
+  return layer instanceof RecurrentLayer || (layer instanceof CellLayer && layer.kind === 'rnn')
 }
 
 /** The network of a layer. Throws RangeError `ERR_NO_EXPORT` for a clip, and for cells of other forms than the models'. */

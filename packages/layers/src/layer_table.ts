@@ -8,6 +8,7 @@ import {
   SCORE_MODE,
   SCORE_WEIGHT,
 } from './keras/keras_attention.js'
+import { CONV_LSTM, convLstmToKeras } from './keras/keras_conv_lstm.js'
 import { CONVOLUTIONS, CONVOLUTIONS_2D, pooledWhole, pooling2D, spreadPictures } from './keras/keras_convolutions.js'
 import {
   type KerasLayer,
@@ -46,6 +47,7 @@ import { attention } from './kinds/attention.js'
 import { attentionPooling } from './kinds/attention_pooling.js'
 import { diagonal } from './kinds/column_factors.js'
 import { columnScale, columnSlope } from './kinds/column_layers.js'
+import { convLstm } from './kinds/conv_lstm.js'
 import { conv1d, conv2d } from './kinds/convolution.js'
 import { dense } from './kinds/dense.js'
 import { dotProduct } from './kinds/dot_product.js'
@@ -234,6 +236,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     cudnnGRU: { make: cudnnGRU },
     cudnnRNNRelu: { make: cudnnRNNRelu },
     cudnnRNNTanh: { make: cudnnRNNTanh },
+    convLstm: { make: convLstm, keras: { ConvLSTM1D: CONV_LSTM }, toKeras: convLstmToKeras },
     dense: {
       make: dense,
       keras: {

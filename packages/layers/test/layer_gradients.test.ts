@@ -14,6 +14,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { convLstm } from '../src/kinds/conv_lstm.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
 import {
   activation,
@@ -159,6 +160,10 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   'multiHeadAttention, causal': [multiHeadAttention({ heads: 1, keySize: 2, isCausal: true })],
   attention: [attention({ isScaled: true })],
   'attention, additive, causal': [attention({ score: 'additive', isScaled: true, isCausal: true })],
+  convLstm: [
+    dense({ units: 12 }),
+    convLstm({ height: 3, filters: 1, kernelSize: 2, activation: 'tanh', recurrentActivation: 'sigmoid' }),
+  ],
   'attention, concat': [attention({ score: 'concat' })],
   timeSoftmax: [timeSoftmax({})],
   'a whole model': [

@@ -2,6 +2,7 @@ import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { convLstm } from '../src/kinds/conv_lstm.js'
 import {
   activation,
   add,
@@ -87,6 +88,10 @@ describe('layersFromConfig', () => {
     ['sumOverTime', sumOverTime({})],
     ['groupNorm', groupNorm({ groups: 2, channels: 4, epsilon: 0.125 })],
     ['timeDistributed over rows', timeDistributed(dense({ units: 2 }), { height: 3 })],
+    [
+      'convLstm',
+      convLstm({ height: 2, filters: 3, kernelSize: 2, activation: 'relu', recurrentActivation: 'sigmoid' }),
+    ],
     [
       'timeDistributed over sequences',
       timeDistributed([cudnnLSTM({ numUnits: 2, name: 'words' }), lastStep()], { steps: 3 }),

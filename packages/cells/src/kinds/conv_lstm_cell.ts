@@ -1,4 +1,4 @@
-import { elementCount } from '@cudnn-rnn/canonical'
+import { type CellActivation, elementCount } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
@@ -11,7 +11,7 @@ import {
   where,
 } from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
-import { CELL_OPTIONS, type CellOptions, SIZE } from '../cell/cell_options.js'
+import { CELL_OPTIONS, type CellOptions, GATE_ACTIVATIONS, SIZE } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
 import { GraphCell } from '../graph/graph_cell.js'
@@ -24,6 +24,7 @@ const MAX_READS = 2 ** 26
 
 const ND_OPTIONS = {
   ...CELL_OPTIONS,
+  ...GATE_ACTIVATIONS,
   /** Spatial sizes, then channels, of an input without its batch: [4, 2] are 4 positions of 2 channels. */
   inputShape: SIZES,
   /** Channels of c and h. */
@@ -78,14 +79,16 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly useBias: boolean
   readonly skipConnection: boolean
   readonly forgetBias: number
+  readonly activation: CellActivation
+  readonly recurrentActivation: CellActivation
   /** S */
   readonly #positions: number
   readonly #sources: Int32Array
 
   constructor(options: ConvLSTMCellOptions) {
     checkOptions('build ConvLSTMCell', options, OPTIONS)
-    const { convNdims, inputShape, kernelShape } = options
-    super(options.name ?? 'conv_lstm_cell', options.dtype)
+    const { convNdims, inputShape, kernelShape, activation = 'tanh', recurrentActivation = 'sigmoid' } = options
+    super(options.name ?? 'conv_lstm_cell', options.dtype, [activation, recurrentActivation])
     for (const [option, list, expected] of [
       ['inputShape', inputShape, convNdims + 1],
       ['kernelShape', kernelShape, convNdims],
@@ -113,6 +116,8 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     this.useBias = options.useBias ?? true
     this.skipConnection = options.skipConnection ?? false
     this.forgetBias = options.forgetBias ?? 1
+    this.activation = activation
+    this.recurrentActivation = recurrentActivation
     this.#positions = elementCount(spatial)
     this.#sources = samePaddingSources(spatial, kernelShape)
   }
@@ -155,9 +160,11 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     const image = (value: Value) => t.reshape(value, [batch, elementCount(value.shape) / batch])
     const under = graph.patches(t.concat([pixels(x), pixels(h)]), this.#positions, this.#sources)
     const [i, j, f, o] = t.split(graph.linear([under], 'kernel', this.useBias ? 'biases' : undefined), 4)
-    const kept = t.multiply(graph.sigmoid(f, this.forgetBias), pixels(c))
-    const next = t.add(kept, t.multiply(graph.sigmoid(i), graph.tanh(j)))
-    const hidden = t.multiply(graph.tanh(next), graph.sigmoid(o))
+    const gate = (value: Value, shift = 0) => graph.activate(value, this.recurrentActivation, shift)
+    const activated = (value: Value) => graph.activate(value, this.activation)
+    const kept = t.multiply(gate(f, this.forgetBias), pixels(c))
+    const next = t.add(kept, t.multiply(gate(i), activated(j)))
+    const hidden = t.multiply(activated(next), gate(o))
     const output = this.skipConnection ? t.concat([hidden, pixels(x)]) : hidden
     return { output: image(output), state: { c: image(next), h: image(hidden) } }
   }

@@ -33,7 +33,7 @@ interface KernelSizes {
 }
 
 /** Taps of a kernel of groups, as one kernel of all channels with zeros between and beside them: [...size,C,F]. */
-function wholeKernel({ data }: Floats, { size, channels, filters, groups, dilation }: KernelSizes): Floats {
+export function wholeKernel({ data }: Floats, { size, channels, filters, groups, dilation }: KernelSizes): Floats {
   const [time, height] = wholeSize(size, dilation)
   const whole = [time, height, channels, filters]
   if (groups === 1 && time * height === size[0] * size[1]) return { data, shape: whole }
@@ -352,7 +352,7 @@ function nestedPooling(pool: Pool): KerasClass {
 }
 
 /** Rows of the input, which must be pictures. */
-function heightOf({ options, input: { height } }: LayerAt): number {
+export function heightOf({ options, input: { height } }: LayerAt): number {
   if (height === undefined) throw options.refused('its input must be pictures [time,height,channels]')
   return height
 }

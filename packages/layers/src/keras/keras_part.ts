@@ -104,12 +104,13 @@ export function plannedLayer(
   const { output, shapes } = sizesOf(options, made.layers, input, found.others)
   const weights = row.weights && made.values === undefined ? weightsOf(row.weights, shapes, found, stated) : undefined
   options.finish()
+  const owner = row.part === undefined ? place : `${place}/${row.part}`
   const rows = 'height' in made ? made.height : row.pictures ? input.height : undefined
   return {
     output: { ...output, height: rows, ...('time' in made && { time: made.time }) },
     layers: made.layers,
     values: made.values ?? weights?.values,
-    stored: variables.take(options.label, place, groupName, made.stored ?? weights?.stored ?? []),
+    stored: variables.take(options.label, owner, groupName, made.stored ?? weights?.stored ?? []),
   }
 }
 

@@ -9,7 +9,13 @@ import {
   LSTMCell,
   type RNNCell,
 } from '@cudnn-rnn/cells'
-import { type ImportedCell, type ImportedNetwork, importWeights, type OpenWeightFile } from '@cudnn-rnn/interop'
+import {
+  type ImportedCell,
+  type ImportedNetwork,
+  importWeights,
+  type OpenWeightFile,
+  type StoredTensor,
+} from '@cudnn-rnn/interop'
 import type { Backend } from '@cudnn-rnn/ops'
 import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { rnn } from '../kinds/cell_layer.js'
@@ -145,10 +151,18 @@ function weighted(units: number, ...factors: readonly [number, number]) {
 /** Networks and cells by name. */
 export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
 
-/** The networks of a file. In them each `Bidirectional` concatenates: another merge is a layer here. */
-export async function networksIn(file: OpenWeightFile): Promise<Networks> {
-  const text = JSON.stringify(file.kerasModel, (key, value) => (key === 'merge_mode' ? 'concat' : value))
-  const { networks, cells } = await importWeights({ ...file, kerasModel: JSON.parse(text) })
+/**
+ * The networks of a file. In them each `Bidirectional` concatenates: another merge is a layer here, and so is a convolutional LSTM.
+ *
+ * @param taken tensors of other layers
+ */
+export async function networksIn(file: OpenWeightFile, taken: ReadonlySet<StoredTensor>): Promise<Networks> {
+  const text = JSON.stringify(file.kerasModel, (key, value) => {
+    if (key === 'merge_mode') return 'concat'
+    return jsonRecord(value)?.['class_name'] === 'ConvLSTM1D' ? null : value
+  })
+  const tensors = file.tensors.filter((tensor) => !taken.has(tensor))
+  const { networks, cells } = await importWeights({ ...file, tensors, kerasModel: JSON.parse(text) })
   return new Map([...networks, ...cells].map((each) => [each.name, each]))
 }
 

@@ -83,6 +83,8 @@ export interface KerasClass {
   readonly weights?: readonly KerasWeight[]
   /** The layers, where they are others than that of the row. */
   readonly plan?: (at: LayerAt, own: OwnOptions) => PlannedLayer
+  /** The part of the layer that has its weights. */
+  readonly part?: string
   /** An export has no layer of the class: another one is the counterpart. */
   readonly isRead?: boolean
 }

@@ -26,7 +26,8 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
     const planned = plannedGraph(file, graph)
     const { parts } = planned
     const hasNetworks = parts.some(({ recurrent }) => recurrent !== undefined)
-    const networks: Networks = hasNetworks ? await networksIn(file) : new Map()
+    const taken = new Set(parts.flatMap(({ stored }) => stored))
+    const networks: Networks = hasNetworks ? await networksIn(file, taken) : new Map()
     const made: Made[][] = []
     for (const each of parts) made.push(await madeOf(backend, each, networks))
     const plan = planOf(graph, planned, made)
@@ -37,8 +38,8 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
       plan,
       {},
       {
-        // A Keras layer without biases has them here, and scales and merges are matrices.
-        elements: 4 * elements + 2 ** 20,
+        // A Keras layer without biases has them here, scales and merges are matrices, and gates pass their input.
+        elements: 8 * elements + 2 ** 20,
         refusal: (layer) => unknownLayer(layer, 'its variables must be in the file'),
       },
     )

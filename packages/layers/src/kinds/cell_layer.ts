@@ -19,7 +19,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from '../layer_build.js'
 import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import { hostStream, type LayerStream } from '../layer_stream.js'
-import { featuresOf } from '../signal.js'
+import { featuresOf, type Signal } from '../signal.js'
 import { positionOfStream } from '../training/random_streams.js'
 
 const OPTIONS = {
@@ -68,31 +68,41 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
     states: sizesOf(cell.stateSize).length,
     ...(inputSize !== undefined && { input: { isSequence: true, features: inputSize } }),
     build(input, build) {
-      checkInputRule(definition, input, SEQUENCE)
-      const { backend } = build
-      if (cell.dtype !== backend.dtype) {
-        throw invalidOption('make rnn', "the cell's dtype", `that of the executor, ${backend.dtype}`, cell.dtype)
-      }
-      const name = build.nameOf(options.name, 'rnn')
-      const features = featuresOf(input)
-      const seed = build.recurrentSeed()
-      const specs = cell.variableSpecs(features)
-      const elements = specs.reduce((sum, { shape }) => sum + elementCount(shape), 0)
-      if (build.startsAtZero(name, elements) && cell.inputSize === undefined) {
-        const { array } = DTYPES[backend.dtype]
-        const zeros = specs.map((spec) => [spec.name, { data: new array(elementCount(spec.shape)), shape: spec.shape }])
-        cell.setVariables(Object.fromEntries(zeros))
-      }
-      cell.build(features, { seed })
-      const names = [...cell.variables.keys()]
-      const variables = uploaded(backend, [...cell.variables.values()]).map((tensor, k) => {
-        return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, names[k])))
-      })
-      const output = { isSequence: true, features: cell.outputSize }
-      return new CellLayer(build, { definition, name, input, output, variables }, cell)
+      const { dtype } = build.backend
+      if (cell.dtype !== dtype)
+        throw invalidOption('make rnn', "the cell's dtype", `that of the executor, ${dtype}`, cell.dtype)
+      return builtCell(definition, cell, input, build)
     },
   }
   return definition
+}
+
+/** The layer of a cell. */
+export function builtCell(
+  definition: LayerDefinition,
+  cell: RNNCell<CellState>,
+  input: Signal,
+  build: LayerBuild,
+): CellLayer {
+  checkInputRule(definition, input, SEQUENCE)
+  const { backend } = build
+  const name = build.nameOf(definition.name, definition.kind)
+  const features = featuresOf(input)
+  const seed = build.recurrentSeed()
+  const specs = cell.variableSpecs(features)
+  const elements = specs.reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  if (build.startsAtZero(name, elements) && cell.inputSize === undefined) {
+    const { array } = DTYPES[backend.dtype]
+    const zeros = specs.map((spec) => [spec.name, { data: new array(elementCount(spec.shape)), shape: spec.shape }])
+    cell.setVariables(Object.fromEntries(zeros))
+  }
+  cell.build(features, { seed })
+  const names = [...cell.variables.keys()]
+  const variables = uploaded(backend, [...cell.variables.values()]).map((tensor, k) => {
+    return new Variable(backend, tensor, scopedName(name, scopedName(cell.scope, names[k])))
+  })
+  const output = { isSequence: true, features: cell.outputSize }
+  return new CellLayer(build, { definition, name, input, output, variables }, cell)
 }
 
 interface CellPass extends Pick<Pass, 'lengths' | 'keepsStates'> {
