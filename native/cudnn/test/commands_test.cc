@@ -286,52 +286,46 @@ int KernelOf(const std::string& name) {
   return -1;
 }
 
-TEST_CASE("Kernels are loaded from an image that is terminated, and looked up by their names") {
+TEST_CASE("Kernels are loaded from an image that is terminated, and looked up by their names once they are needed") {
   OpenWorker open;
   Load(open, false);
   CHECK(open.device.count("image of ptx") == 1);
-  REQUIRE(open.worker.kernels.size() == Kernels().size());
-  for (std::size_t k = 0; k < Kernels().size(); k++) {
-    CHECK(std::string(reinterpret_cast<const char*>(open.worker.kernels[k])) == Kernels()[k].name);
+  CHECK(open.device.count("cuModuleGetFunction") == 0);
+  for (int use = 0; use < 2; use++) {
+    for (std::size_t k = 0; k < Kernels().size(); k++) {
+      const char* const name = Kernels()[k].name;
+      CHECK(std::string(reinterpret_cast<const char*>(open.worker.kernels.Function(k, name))) == name);
+    }
   }
+  CHECK(open.device.count("cuModuleGetFunction") == static_cast<int>(Kernels().size()));
   open.worker.Close();
   CHECK(open.device.live().empty());
 }
 
-TEST_CASE("A load of kernels that fails leaves no module and no kernel, and the next one is whole") {
-  for (const char* function : {"cuModuleLoadData", "cuModuleGetFunction"}) {
-    CAPTURE(function);
-    OpenWorker open;
-    open.device.Fail(function, 500);
-    BatchWords words;
-    words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
-    const ErrorRef error = open.Run(words).error;
-    REQUIRE(error != nullptr);
-    CHECK(error->call == function);
-    CHECK(open.worker.kernels.empty());
-    CHECK(open.worker.module == nullptr);
-    CHECK(!open.worker.has_double_scalars);
-    CHECK(open.device.live()["module"] == 0);
-    open.device.Recover();
-    Load(open, true);
-    CHECK(open.worker.kernels.size() == Kernels().size());
-    CHECK(open.worker.has_double_scalars);
-  }
-}
-
-TEST_CASE("A load that fails at a later kernel leaves the kernels of the earlier load") {
+TEST_CASE("A load of kernels that fails leaves no module, and the next one is whole") {
   OpenWorker open;
-  Load(open, false);
-  const std::vector<CUfunction> before = open.worker.kernels;
-  const CUmodule module = open.worker.module;
-  open.device.Fail("cuModuleGetFunction", 500, 3);
+  open.device.Fail("cuModuleLoadData", 500);
   BatchWords words;
   words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
-  CHECK(open.Run(words).error != nullptr);
-  CHECK(open.worker.kernels == before);
-  CHECK(open.worker.module == module);
+  const ErrorRef error = open.Run(words).error;
+  REQUIRE(error != nullptr);
+  CHECK(error->call == "cuModuleLoadData");
   CHECK(!open.worker.has_double_scalars);
+  CHECK(open.device.live()["module"] == 0);
+  open.device.Recover();
+  Load(open, true);
   CHECK(open.device.live()["module"] == 1);
+  CHECK(open.worker.has_double_scalars);
+}
+
+TEST_CASE("A kernel that cannot be looked up fails its launch, and the next launch looks again") {
+  OpenWorker open;
+  Load(open, false);
+  const char* const name = Kernels()[0].name;
+  open.device.Fail("cuModuleGetFunction", 500);
+  CHECK_THROWS_AS(open.worker.kernels.Function(0, name), NativeError);
+  open.device.Recover();
+  CHECK(open.worker.kernels.Function(0, name) != nullptr);
 }
 
 TEST_CASE("A kernel gets its pointers, counts and scalars in order, and a null in place of live scalars") {
