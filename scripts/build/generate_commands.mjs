@@ -44,7 +44,7 @@ const source = ['dense', 'layers', 'tensors', 'ctc', 'streams', 'persistent']
   .join('\n')
   // The macro of dense.cu for the parameters of four tensors.
   .replaceAll(/FOUR\(([^,()]+), (\w+)\)/g, (_, type, name) => [0, 1, 2, 3].map((k) => `${type} ${name}${k}`).join())
-const kernel = /extern "C" __global__ void (?:IN_CLUSTER )?(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)/g
+const kernel = /extern "C" __global__ void (?:IN_[A-Z]+ )?(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)/g
 for (const [, name, list] of source.matchAll(kernel)) kernels.set(name, parametersOf(list))
 
 const problems = []

@@ -386,11 +386,12 @@ TEST_CASE("Captured kernels read their scalars at their place in the buffer of l
   }
 }
 
-/// Loads the kernels of a shape as object 9, with clusters of `cluster_blocks` or without.
-ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr, double cluster_blocks = 0) {
+/// Loads the kernels of a shape as object 9, whose passes have clusters of so many blocks.
+ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr, double forward = 0,
+                               double backward = 0) {
   BatchWords words;
   words.Segment().Add(Opcode::kLoadPersistent,
-                      {9, words.Source<char>(open.pool, {'p', 't', 'x'}), cluster_blocks, 64, 999, 60000});
+                      {9, words.Source<char>(open.pool, {'p', 't', 'x'}), forward, backward, 64, 999, 60000});
   const Batch& batch = open.Run(words);
   if (blocks != nullptr) *blocks = batch.results;
   return batch.error;
@@ -412,11 +413,16 @@ TEST_CASE("Persistent kernels are loaded with their shared memory, and unloaded 
 TEST_CASE("Persistent kernels of clusters are asked how many clusters run at once") {
   OpenWorker open;
   std::vector<double> clusters;
-  REQUIRE(LoadPersistentKernels(open, &clusters, 8) == nullptr);
+  REQUIRE(LoadPersistentKernels(open, &clusters, 8, 8) == nullptr);
   CHECK(clusters == std::vector<double>{7, 7});
-  const auto calls = open.device.calls("cuOccupancyMaxActiveClusters");
+  auto calls = open.device.calls("cuOccupancyMaxActiveClusters");
   REQUIRE(calls.size() == 2);
   CHECK(calls[1].numbers == std::vector<double>{8, 64, 60000});
+  REQUIRE(LoadPersistentKernels(open, &clusters, 0, 4) == nullptr);
+  CHECK(clusters == std::vector<double>{2, 7});
+  calls = open.device.calls("cuOccupancyMaxActiveClusters");
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[2].numbers == std::vector<double>{4, 64, 60000});
 }
 
 TEST_CASE("Persistent kernels that cannot be loaded leave no module") {

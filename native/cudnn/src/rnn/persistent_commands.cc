@@ -16,15 +16,16 @@ void LoadPersistent::Run(Worker& worker, Batch& batch) const {
   KernelModule& made = module.Make(libraries);
   LoadModule(libraries, image, made);
   const int shared_bytes[] = {forward_bytes, backward_bytes};
+  const int cluster_blocks[] = {forward_cluster, backward_cluster};
   for (std::size_t pass = 0; pass < 2; pass++) {
     const CUfunction function = made.Function(pass, PersistentKernels()[pass].name);
     const int bytes_of_pass = shared_bytes[pass];
     CALL_DRIVER(libraries, cuFuncSetAttribute, function, kMaxDynamicShared, bytes_of_pass);
     int count = 0;
-    if (cluster_blocks > 0) {
+    if (cluster_blocks[pass] > 0) {
       // The kernel itself has the size of its clusters.
       CUlaunchConfig config{};
-      config.gridDimX = static_cast<unsigned>(cluster_blocks);
+      config.gridDimX = static_cast<unsigned>(cluster_blocks[pass]);
       config.blockDimX = static_cast<unsigned>(threads);
       config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
       config.sharedMemBytes = static_cast<unsigned>(bytes_of_pass);

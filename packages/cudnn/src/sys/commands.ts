@@ -325,14 +325,14 @@ export const COMMANDS = {
   launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
   /**
    * Loads the kernels of native/cudnn/kernels/persistent.cu, compiled for one shape, and allows each of the two passes its
-   * shared memory. Reports for each how many blocks a multiprocessor runs at once, or with `clusterBlocks` above 0 how many
-   * clusters the device does.
+   * shared memory. Reports for each how many blocks a multiprocessor runs at once, or for a pass whose clusters have blocks how
+   * many clusters the device does.
    */
   loadPersistent: {
     call: 'cuModuleLoadData',
     fields: {
-      ...{ module: 'new kernelModule', image: 'source', clusterBlocks: 'int', threads: 'int' },
-      ...{ forwardBytes: 'int', backwardBytes: 'int' },
+      ...{ module: 'new kernelModule', image: 'source', forwardCluster: 'int', backwardCluster: 'int' },
+      ...{ threads: 'int', forwardBytes: 'int', backwardBytes: 'int' },
     },
   },
   /**
