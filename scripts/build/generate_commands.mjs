@@ -1,6 +1,6 @@
-// Writes the C++ header commands.h from the table of commands, packages/cudnn/src/sys/commands.ts:
+// Writes the C++ header commands.h from the tables of commands and kernels, commands.ts and kernels.ts of packages/cudnn/src/sys:
 //   node scripts/build/generate_commands.mjs [FILE]
-// It first compares the table with the prototypes of the functions and kernels that the commands call. CMake runs it for
+// It first compares them with the prototypes of the functions and kernels that the commands call. CMake runs it for
 // native/cudnn with a FILE of the build folder; without one nothing is written.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { transformSync } from 'esbuild'
 const file = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const read = (path) => readFileSync(file(path), 'utf8')
 
-const table = read('packages/cudnn/src/sys/commands.ts')
+const table = ['commands', 'kernels'].map((name) => read(`packages/cudnn/src/sys/${name}.ts`)).join('\n')
 const { code } = transformSync(table, { loader: 'ts' })
 const { COMMANDS, KERNELS, MODE, PERSISTENT_KERNELS } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
 
