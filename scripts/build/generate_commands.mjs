@@ -1,6 +1,6 @@
-// Writes the C++ header commands.h from the table of commands, packages/cudnn/src/sys/commands.ts:
+// Writes the C++ header commands.h from the tables of commands and kernels, commands.ts and kernels.ts of packages/cudnn/src/sys:
 //   node scripts/build/generate_commands.mjs [FILE]
-// It first compares the table with the prototypes of the functions and kernels that the commands call. CMake runs it for
+// It first compares them with the prototypes of the functions and kernels that the commands call. CMake runs it for
 // native/cudnn with a FILE of the build folder; without one nothing is written.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { transformSync } from 'esbuild'
 const file = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const read = (path) => readFileSync(file(path), 'utf8')
 
-const table = read('packages/cudnn/src/sys/commands.ts')
+const table = ['commands', 'kernels'].map((name) => read(`packages/cudnn/src/sys/${name}.ts`)).join('\n')
 const { code } = transformSync(table, { loader: 'ts' })
 const { COMMANDS, KERNELS, MODE, PERSISTENT_KERNELS } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
 
@@ -44,7 +44,7 @@ const source = ['dense', 'layers', 'tensors', 'ctc', 'streams', 'persistent']
   .join('\n')
   // The macro of dense.cu for the parameters of four tensors.
   .replaceAll(/FOUR\(([^,()]+), (\w+)\)/g, (_, type, name) => [0, 1, 2, 3].map((k) => `${type} ${name}${k}`).join())
-const kernel = /extern "C" __global__ void (?:IN_CLUSTER )?(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)/g
+const kernel = /extern "C" __global__ void (?:IN_[A-Z]+ )?(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)/g
 for (const [, name, list] of source.matchAll(kernel)) kernels.set(name, parametersOf(list))
 
 const problems = []

@@ -74,7 +74,7 @@ std::string WithSharedPointers(const std::string& cuda) {
 std::string HostSource(const std::string& cuda, const std::vector<std::string>& name_expressions) {
   static const std::string bounds = "(__launch_bounds__[[:space:]]*\\([^)]*\\)[[:space:]]+)?";
   // __cluster_dims__, or a macro that may be empty.
-  static const std::string cluster = "((IN_CLUSTER|__cluster_dims__[[:space:]]*\\([^)]*\\))[[:space:]]+)?";
+  static const std::string cluster = "((IN_[[:upper:]]+|__cluster_dims__[[:space:]]*\\([^)]*\\))[[:space:]]+)?";
   static const Pattern kernel("extern[[:space:]]+\"C\"[[:space:]]+__global__[[:space:]]+" + bounds +
                               "void[[:space:]]+" + cluster + bounds + "([[:alnum:]_]+)[[:space:]]*\\(");
   std::string source = std::string(emulator_kernel_abi_text) + emulator_kernel_prelude_text + "#line 1 \"kernel.cu\"\n";

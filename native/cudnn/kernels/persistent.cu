@@ -8,7 +8,8 @@
 //   HIDDEN  units of the layer;  UNITS  units of a block: gridDim.x = HIDDEN/UNITS
 //   WARPS   of a block;          ROWS   batch rows of a pass; a block has PASSES of them in a step:
 //                                       gridDim.y = ⌈batch/(ROWS·PASSES)⌉
-//   CLUSTER 1: the blocks of gridDim.x are a cluster (sm_90 and later), 0: the grid exchanges through the L2 cache
+//   CLUSTER 0: the grid exchanges through the L2 cache, 1: the blocks of gridDim.x are a cluster (sm_90 and later),
+//           2: WARPS blocks of the grid are a cluster in the backward, see Note [Columns]; KIND 1 to 4
 //   DIRECTIONS  of the network: a row of y has DIRECTIONS·HIDDEN columns
 //
 // A launch computes one direction of one layer, cuDNN's pseudo-layer. A row past its length keeps its state: y repeats it, and
@@ -27,6 +28,12 @@
 // their own, so that a block may store while another still reads. No thread polls, and the hardware starts the blocks of a
 // cluster together. Words go to y (or dgates) too, for the launches that follow.
 //
+// Note [Columns]. The gradients of the gates are 3 or 4 times h, so in the backward of many rows the L2 cache takes most of a
+// step. A cluster of WARPS blocks divides the columns: a block loads its part of them once, into its shared memory, and
+// multiplies it for all units of the cluster; warp k stores the sums for the units of the cluster's block k in the shared
+// memory of that block. So each block has as many sums of a unit as without a cluster, from blocks in place of warps. One barrier
+// of the cluster a pass stands between the stores of the sums and their addition; even and odd passes have separate buffers.
+//
 // Note [Watch]. A thread that waits longer than `patience` nanoseconds raises `*stuck`; all others see it. From then on
 // no thread waits, and everything that is computed is NaN: no block that others might wait for ends early.
 
@@ -43,10 +50,15 @@ constexpr int kStride = DIRECTIONS * HIDDEN;  // of a row of y
 constexpr int kItems = (UNITS * ROWS + kThreads - 1) / kThreads;  // (unit, row) pairs of a thread in a pass
 constexpr int kSlots = PASSES * kItems * kThreads;                // of the block in a step, each thread's own
 static_assert(kThreads % UNITS == 0, "the pairs of a thread have one unit");
-#if CLUSTER
+#if CLUSTER == 1
 #define IN_CLUSTER __cluster_dims__(HIDDEN / UNITS, 1, 1)
+#define IN_COLUMNS IN_CLUSTER
+#elif CLUSTER == 2
+#define IN_CLUSTER
+#define IN_COLUMNS __cluster_dims__(WARPS, 1, 1)
 #else
 #define IN_CLUSTER
+#define IN_COLUMNS
 #endif
 
 struct __align__(16) Words {
@@ -175,7 +187,8 @@ struct Watch {
 
 // Loads COUNT pieces until none has an empty word; false if the wait was given up. Without `waits` every word is final: an
 // initial state of the caller may hold any NaN. `place(n)` is null for a piece of zeros.
-template <int COUNT, class Place>
+// `IS_SHARED`: from shared memory, where every word is final.
+template <bool IS_SHARED, int COUNT, class Place>
 DEVICE bool fetch(Words (&got)[COUNT], const Place& place, bool waits, Watch& watch) {
   bool is_first = true, is_missing;
   do {
@@ -185,7 +198,7 @@ DEVICE bool fetch(Words (&got)[COUNT], const Place& place, bool waits, Watch& wa
       const void* const from = place(n);
       if (!from) {
         got[n] = Words{};
-      } else if (CLUSTER) {
+      } else if (IS_SHARED) {
         got[n] = *(const Words*)from;
       } else if (is_first || has_empty(got[n])) {
         load_words(got[n].w, from);
@@ -208,7 +221,7 @@ DEVICE bool fetch(Words (&got)[COUNT], const Place& place, bool waits, Watch& wa
 // `shared`: the place in the shared memory of the cluster's blocks.
 DEVICE void store_for_others(Element* place, Element* shared, unsigned word) {
   store_word(place, word);
-#if CLUSTER
+#if CLUSTER == 1
 #pragma unroll
   for (int rank = 0; rank < HIDDEN / UNITS; rank++) store_in_cluster((unsigned*)shared, rank, word);
 #endif
@@ -232,8 +245,9 @@ DEVICE void publish(Element* tensor, Index index, Element* shared, float value, 
 // of W are in registers; `weight(row, column)` gives an element. Rows of v are `stride` elements apart.
 #if KIND == 0
 // By FMA. A lane holds kOut rows of COLUMNS/WARPS/kShare columns; v passes through a piece of shared memory of its warp.
-template <int OUT, int COLUMNS>
+template <int OUT, int COLUMNS, bool BY_CLUSTER>
 struct Product {
+  static_assert(!BY_CLUSTER, "clusters divide products of tensor cores alone");
   static constexpr int kColumns = COLUMNS / WARPS;
   static constexpr int kShare = OUT > 16 ? 1 : OUT > 8 ? 2 : OUT > 4 ? 4 : OUT > 2 ? 8 : 16;  // lanes of a row
   static constexpr int kOut = (OUT * kShare + 31) / 32;
@@ -242,6 +256,8 @@ struct Product {
   static constexpr int kShared = ROWS * COLUMNS;           // floats of shared memory
   static_assert(kColumns % (4 * kShare) == 0, "columns of a lane come in fours");
   float w[kOut][kPieces * 4];
+
+  static MEMBER int block(int) { return blockIdx.x; }
 
   template <class Weight>
   MEMBER void load(const Weight& weight, float*, int warp, int lane) {
@@ -264,7 +280,7 @@ struct Product {
       const int piece = lane + n % kLoads * 32, b = n / kLoads;
       return b < rows && piece * 4 < kColumns ? v + b * stride + warp * kColumns + piece * 4 : nullptr;
     };
-    const bool is_there = fetch(got, place, waits, watch);
+    const bool is_there = fetch<CLUSTER == 1>(got, place, waits, watch);
 #pragma unroll
     for (int n = 0; n < ROWS * kLoads; n++) {
       const int piece = lane + n % kLoads * 32;
@@ -307,8 +323,9 @@ struct Product {
 };
 #else
 // By tensor cores. W is the left operand. A lane fetches 16 bytes of a row of v, which are its elements of two tiles: the
-// order of the columns within a product is free, as long as both operands have it.
-template <int OUT, int COLUMNS>
+// order of the columns within a product is free, as long as both operands have it. BY_CLUSTER: see Note [Columns]; the columns
+// of a warp are then the block's.
+template <int OUT, int COLUMNS, bool BY_CLUSTER>
 struct Product {
   static constexpr int kColumns = COLUMNS / WARPS;
   static constexpr int kPerLoad = 16 / (int)sizeof(Element);  // columns that a lane fetches at once
@@ -319,9 +336,15 @@ struct Product {
   static constexpr int kHeld = kChunks < kMost ? kChunks : kMost;
   static constexpr int kAtOnce = kHeld < kChunks ? 4 : 8;  // that are under way, as registers are scarce
   static constexpr int kFetched = kChunks < kAtOnce ? kChunks : kAtOnce;
-  static constexpr int kShared = (kChunks - kHeld) * kTiles * 8 * kThreads;  // floats of shared memory
+  static constexpr int kWeights = (kChunks - kHeld) * kTiles * 8 * kThreads;  // floats of them in shared memory
+  static constexpr int kPart = kColumns + 64 / (int)sizeof(Element);         // elements of a row of the block's part
+  static constexpr int kShared = kWeights + (BY_CLUSTER ? ROWS * kPart * (int)sizeof(Element) / 4 : 0);
   static_assert(kColumns % (4 * kPerLoad) == 0, "four lanes fetch a chunk of columns");
   unsigned w[kTiles][kHeld > 0 ? kHeld : 1][2][4];
+
+  // The part of the columns that a warp multiplies, and the block for whose units it does.
+  static MEMBER int part(int warp) { return BY_CLUSTER ? blockIdx.x % WARPS : warp; }
+  static MEMBER int block(int warp) { return BY_CLUSTER ? blockIdx.x - part(warp) + warp : blockIdx.x; }
 
   static MEMBER int place_of(int m, int c, int s) {
     return (((c - kHeld) * kTiles + m) * 2 + s) * kThreads + threadIdx.x;
@@ -336,7 +359,7 @@ struct Product {
 #pragma unroll
         for (int n = 0; n < 8; n++) {
           const int s = n / 4, r = n % 4, row = m * 16 + lane / 4 + r % 2 * 8;
-          const int first = warp * kColumns + c * 4 * kPerLoad + lane % 4 * kPerLoad + s * kPerLoad / 2;
+          const int first = part(warp) * kColumns + c * 4 * kPerLoad + lane % 4 * kPerLoad + s * kPerLoad / 2;
           const auto at = [&](int column) { return row < OUT ? weight(row, column) : 0.0f; };
 #if KIND == 1 || KIND == 3
           const unsigned word =
@@ -360,9 +383,15 @@ struct Product {
                   Watch& watch) {
     const int quad = lane % 4;
     bool is_there = true;
+    v += part(warp) * kColumns;
+    if (BY_CLUSTER) {
+      Element* const mine = (Element*)(shared + kWeights);
+      is_there = load_part(mine, v, stride, waits, rows, watch);
+      v = mine, stride = kPart;
+    }
     for (int n = 0; n < (ROWS + 7) / 8; n++) {
       const int mine = n * 8 + lane / 4;
-      const Element* const row = v + mine * stride + warp * kColumns + quad * kPerLoad;
+      const Element* const row = v + mine * stride + quad * kPerLoad;
       float total[kTiles][4] = {};
 #pragma unroll
       for (int first = 0; first < kChunks; first += kFetched) {
@@ -370,7 +399,7 @@ struct Product {
         const auto place = [&](int c) -> const void* {
           return mine < rows && first + c < kChunks ? row + (first + c) * 4 * kPerLoad : nullptr;
         };
-        if (!fetch(x, place, waits, watch)) is_there = false;
+        if (!fetch<CLUSTER == 1 || BY_CLUSTER>(x, place, waits && !BY_CLUSTER, watch)) is_there = false;
         __syncwarp();
 #pragma unroll
         for (int c = 0; c < kFetched && first + c < kChunks; c++) {
@@ -393,10 +422,39 @@ struct Product {
 #pragma unroll
         for (int r = 0; r < 4; r++) {
           const int row = m * 16 + lane / 4 + r / 2 * 8, b = n * 8 + quad * 2 + r % 2;
-          if (row < OUT && b < ROWS) sums[(warp * ROWS + b) * OUT + row] = total[m][r];
+          if (row >= OUT || b >= ROWS) continue;
+          float* const sum = sums + (part(warp) * ROWS + b) * OUT + row;
+#if CLUSTER == 2
+          if (BY_CLUSTER) {
+            store_in_cluster((unsigned*)sum, warp, __float_as_uint(total[m][r]));
+            continue;
+          }
+#endif
+          *sum = total[m][r];
         }
       }
     }
+    return is_there;
+  }
+
+  // Copies the columns of the block, from `v` on, into its shared memory.
+  static MEMBER bool load_part(Element* part, const Element* v, Index stride, bool waits, int rows, Watch& watch) {
+    constexpr int kPieces = kColumns / kPerLoad;
+    bool is_there = true;
+    for (int first = threadIdx.x; first < ROWS * kPieces; first += kAtOnce * kThreads) {
+      Words got[kAtOnce];
+      const auto place = [&](int n) -> const void* {
+        const int piece = first + n * kThreads, b = piece / kPieces;
+        return b < rows ? v + b * stride + piece % kPieces * kPerLoad : nullptr;
+      };
+      if (!fetch<false>(got, place, waits, watch)) is_there = false;
+#pragma unroll
+      for (int n = 0; n < kAtOnce; n++) {
+        const int piece = first + n * kThreads;
+        if (piece < ROWS * kPieces) *(Words*)(part + piece / kPieces * kPart + piece % kPieces * kPerLoad) = got[n];
+      }
+    }
+    __syncthreads();
     return is_there;
   }
 
@@ -502,19 +560,21 @@ struct Exchange {
   // The block has stored its values of the step before; until `wait` it needs nothing of the others.
   MEMBER void turn() {
     count++;
-#if CLUSTER
+#if CLUSTER == 1
     arrive_at_cluster();
 #endif
   }
   MEMBER void wait() const {
-#if CLUSTER
+#if CLUSTER == 1
     wait_for_cluster();
 #endif
   }
   MEMBER Element* row(int step, int row) const { return buffer + (step % 2 * PASSES * ROWS + row) * kRow; }
-  MEMBER static Index stride(Index of_tensor) { return CLUSTER ? kRow : of_tensor; }
+  MEMBER static Index stride(Index of_tensor) { return CLUSTER == 1 ? kRow : of_tensor; }
   // The values of the step before, of the p-th pass; `tensor` has them too.
-  MEMBER const Element* last(const Element* tensor, int p) const { return CLUSTER ? row(count - 1, p * ROWS) : tensor; }
+  MEMBER const Element* last(const Element* tensor, int p) const {
+    return CLUSTER == 1 ? row(count - 1, p * ROWS) : tensor;
+  }
   MEMBER Element* mine(int p, const Item& item, int gate) const {
     return row(count, p * ROWS + item.b) + gate * HIDDEN + item.unit;
   }
@@ -539,7 +599,7 @@ extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
   const Pass pass(time, batch, pseudoLayer);
   Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
 
-  Product<kOut, HIDDEN> product;
+  Product<kOut, HIDDEN, false> product;
   product.load(
       [&](int row, int column) {
         const Index unit = row / UNITS * HIDDEN + blockIdx.x * UNITS + row % UNITS;
@@ -599,7 +659,7 @@ extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
       const Element* const h =
           s > 0 ? exchange.last(y + place + pass.row(pass.step(s - 1), first), p) : hx + pass.state(first);
       const Index stride = s > 0 ? exchange.stride(kStride) : HIDDEN;
-      is_there = product.run(now, shared, h, stride, s > 0 && !CLUSTER, pass.rows(p), warp, lane, watch);
+      is_there = product.run(now, shared, h, stride, s > 0 && CLUSTER != 1, pass.rows(p), warp, lane, watch);
     } else {
       for (int k = lane; k < ROWS * kOut; k += 32) now[warp * ROWS * kOut + k] = 0.0f;
     }
@@ -662,7 +722,7 @@ extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
 // dx and dW. GRU: dx and dW have dnew [T,B,H], of n before its activation, in place of the last gate. dbias
 // [gridDim.y,biases,H] float32: sums over the steps and the block's rows. Null dhy, dcy, hx, cx: zeros. The others are the
 // forward's.
-extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
+extern "C" __global__ void IN_COLUMNS __launch_bounds__(kThreads, 1)
     persistent_backward(Element* dgates, Element* dnew, float* dbias, Element* dhx, Element* dcx, const Element* dy,
                         const Element* dhy, const Element* dcy, const Element* weights, const float* saved,
                         const Element* y, const Element* hx, const Element* cx, const int* lengths, Index time,
@@ -673,11 +733,11 @@ extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Pass pass(time, batch, pseudoLayer);
   Watch watch{stuck, (unsigned long long)patience, 0, 0, false};
-  Product<UNITS, kGates * HIDDEN> product;
+  Product<UNITS, kGates * HIDDEN, CLUSTER == 2> product;
   // Transposed: column k of the product is row k of R.
   product.load(
       [&](int row, int column) {
-        return value_of(weights[recurrent + (Index)column * HIDDEN + blockIdx.x * UNITS + row]);
+        return value_of(weights[recurrent + (Index)column * HIDDEN + product.block(warp) * UNITS + row]);
       },
       shared, warp, lane);
   float* const carries = shared + product.kShared;  // LSTM: the gradient of c
@@ -738,8 +798,12 @@ extern "C" __global__ void IN_CLUSTER __launch_bounds__(kThreads, 1)
     if (s < time - 1) {
       const Element* const d = exchange.last(dgates + (pass.step(s + 1) * batch + pass.first(p)) * kGates * HIDDEN, p);
       const Index stride = exchange.stride(kGates * HIDDEN);
-      is_there = product.run(now, shared, d, stride, !CLUSTER, pass.rows(p), warp, lane, watch);
+      is_there = product.run(now, shared, d, stride, CLUSTER != 1, pass.rows(p), warp, lane, watch);
     }
+#if CLUSTER == 2
+    arrive_at_cluster();
+    wait_for_cluster();
+#endif
     if (__syncthreads_or(!is_there)) is_lost = true;
 #pragma unroll
     for (int n = 0; n < kItems; n++) {

@@ -286,52 +286,46 @@ int KernelOf(const std::string& name) {
   return -1;
 }
 
-TEST_CASE("Kernels are loaded from an image that is terminated, and looked up by their names") {
+TEST_CASE("Kernels are loaded from an image that is terminated, and looked up by their names once they are needed") {
   OpenWorker open;
   Load(open, false);
   CHECK(open.device.count("image of ptx") == 1);
-  REQUIRE(open.worker.kernels.size() == Kernels().size());
-  for (std::size_t k = 0; k < Kernels().size(); k++) {
-    CHECK(std::string(reinterpret_cast<const char*>(open.worker.kernels[k])) == Kernels()[k].name);
+  CHECK(open.device.count("cuModuleGetFunction") == 0);
+  for (int use = 0; use < 2; use++) {
+    for (std::size_t k = 0; k < Kernels().size(); k++) {
+      const char* const name = Kernels()[k].name;
+      CHECK(std::string(reinterpret_cast<const char*>(open.worker.kernels.Function(k, name))) == name);
+    }
   }
+  CHECK(open.device.count("cuModuleGetFunction") == static_cast<int>(Kernels().size()));
   open.worker.Close();
   CHECK(open.device.live().empty());
 }
 
-TEST_CASE("A load of kernels that fails leaves no module and no kernel, and the next one is whole") {
-  for (const char* function : {"cuModuleLoadData", "cuModuleGetFunction"}) {
-    CAPTURE(function);
-    OpenWorker open;
-    open.device.Fail(function, 500);
-    BatchWords words;
-    words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
-    const ErrorRef error = open.Run(words).error;
-    REQUIRE(error != nullptr);
-    CHECK(error->call == function);
-    CHECK(open.worker.kernels.empty());
-    CHECK(open.worker.module == nullptr);
-    CHECK(!open.worker.has_double_scalars);
-    CHECK(open.device.live()["module"] == 0);
-    open.device.Recover();
-    Load(open, true);
-    CHECK(open.worker.kernels.size() == Kernels().size());
-    CHECK(open.worker.has_double_scalars);
-  }
-}
-
-TEST_CASE("A load that fails at a later kernel leaves the kernels of the earlier load") {
+TEST_CASE("A load of kernels that fails leaves no module, and the next one is whole") {
   OpenWorker open;
-  Load(open, false);
-  const std::vector<CUfunction> before = open.worker.kernels;
-  const CUmodule module = open.worker.module;
-  open.device.Fail("cuModuleGetFunction", 500, 3);
+  open.device.Fail("cuModuleLoadData", 500);
   BatchWords words;
   words.Segment().Add(Opcode::kLoadKernels, {words.Source<char>(open.pool, {'p', 't', 'x'}), 1});
-  CHECK(open.Run(words).error != nullptr);
-  CHECK(open.worker.kernels == before);
-  CHECK(open.worker.module == module);
+  const ErrorRef error = open.Run(words).error;
+  REQUIRE(error != nullptr);
+  CHECK(error->call == "cuModuleLoadData");
   CHECK(!open.worker.has_double_scalars);
+  CHECK(open.device.live()["module"] == 0);
+  open.device.Recover();
+  Load(open, true);
   CHECK(open.device.live()["module"] == 1);
+  CHECK(open.worker.has_double_scalars);
+}
+
+TEST_CASE("A kernel that cannot be looked up fails its launch, and the next launch looks again") {
+  OpenWorker open;
+  Load(open, false);
+  const char* const name = Kernels()[0].name;
+  open.device.Fail("cuModuleGetFunction", 500);
+  CHECK_THROWS_AS(open.worker.kernels.Function(0, name), NativeError);
+  open.device.Recover();
+  CHECK(open.worker.kernels.Function(0, name) != nullptr);
 }
 
 TEST_CASE("A kernel gets its pointers, counts and scalars in order, and a null in place of live scalars") {
@@ -392,11 +386,12 @@ TEST_CASE("Captured kernels read their scalars at their place in the buffer of l
   }
 }
 
-/// Loads the kernels of a shape as object 9, with clusters of `cluster_blocks` or without.
-ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr, double cluster_blocks = 0) {
+/// Loads the kernels of a shape as object 9, whose passes have clusters of so many blocks.
+ErrorRef LoadPersistentKernels(OpenWorker& open, std::vector<double>* blocks = nullptr, double forward = 0,
+                               double backward = 0) {
   BatchWords words;
   words.Segment().Add(Opcode::kLoadPersistent,
-                      {9, words.Source<char>(open.pool, {'p', 't', 'x'}), cluster_blocks, 64, 999, 60000});
+                      {9, words.Source<char>(open.pool, {'p', 't', 'x'}), forward, backward, 64, 999, 60000});
   const Batch& batch = open.Run(words);
   if (blocks != nullptr) *blocks = batch.results;
   return batch.error;
@@ -418,11 +413,16 @@ TEST_CASE("Persistent kernels are loaded with their shared memory, and unloaded 
 TEST_CASE("Persistent kernels of clusters are asked how many clusters run at once") {
   OpenWorker open;
   std::vector<double> clusters;
-  REQUIRE(LoadPersistentKernels(open, &clusters, 8) == nullptr);
+  REQUIRE(LoadPersistentKernels(open, &clusters, 8, 8) == nullptr);
   CHECK(clusters == std::vector<double>{7, 7});
-  const auto calls = open.device.calls("cuOccupancyMaxActiveClusters");
+  auto calls = open.device.calls("cuOccupancyMaxActiveClusters");
   REQUIRE(calls.size() == 2);
   CHECK(calls[1].numbers == std::vector<double>{8, 64, 60000});
+  REQUIRE(LoadPersistentKernels(open, &clusters, 0, 4) == nullptr);
+  CHECK(clusters == std::vector<double>{2, 7});
+  calls = open.device.calls("cuOccupancyMaxActiveClusters");
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[2].numbers == std::vector<double>{4, 64, 60000});
 }
 
 TEST_CASE("Persistent kernels that cannot be loaded leave no module") {

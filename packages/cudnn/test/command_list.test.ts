@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { CommandList } from '../src/device/command_list.js'
 import { type BufferHome, DeviceBuffer } from '../src/device/device_buffer.js'
-import { COMMANDS, KERNELS } from '../src/sys/commands.js'
+import { COMMANDS } from '../src/sys/commands.js'
+import { KERNELS } from '../src/sys/kernels.js'
 
 /** Numbers objects from 1 on, and counts the bytes of buffers. */
 function home() {

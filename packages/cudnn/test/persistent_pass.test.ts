@@ -5,15 +5,19 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Precision } from '../src/device/precision.js'
 import type { CudnnBackendOptions } from '../src/index.js'
+import type { PersistentShape } from '../src/rnn/persistent_shape.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
-/** How blocks exchange: the kernels of the best division of one of the ways run. */
-type Way = 'clusters' | 'grid'
-const chosen = vi.hoisted(() => ({ way: 'grid' as Way }))
+/** The contents of the shared memory of clusters: the kernels of the best division of one of the ways run. */
+type Way = PersistentShape['shared']
+const chosen = vi.hoisted(() => ({ way: 'nothing' as Way, isWithout: false }))
 vi.mock('../src/rnn/persistent_shape.js', async (original) => {
   const actual = await original<typeof import('../src/rnn/persistent_shape.js')>()
   const persistentShapes: typeof actual.persistentShapes = (...given) =>
-    actual.persistentShapes(...given).filter(({ isCluster }) => isCluster === (chosen.way === 'clusters'))
+    actual.persistentShapes(...given).flatMap((shape) => {
+      if (shape.shared !== chosen.way) return []
+      return [chosen.isWithout ? { ...shape, shared: 'nothing' } : shape]
+    })
   return { ...actual, persistentShapes }
 })
 
@@ -90,7 +94,7 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   const { libraries, open } = gpu
   beforeEach(() => {
     libraries.configure('reset')
-    chosen.way = 'grid'
+    Object.assign(chosen, { way: 'nothing', isWithout: false })
   })
   afterEach(() => expect(libraries.report().violations).toEqual([]))
 
@@ -100,14 +104,14 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   async function own(pass: Pass, options: CudnnBackendOptions = {}, times = 1) {
     await using backend = await open({ kernels: 'own', algorithm: 'standard', ...options })
     // An executor asks once how many clusters of new kernels run at once.
-    const runs = () => (chosen.way === 'grid' ? launches() : count('cuOccupancyMaxActiveClusters'))
+    const runs = () => (chosen.way === 'values' ? count('cuOccupancyMaxActiveClusters') : launches())
     const before = runs()
     const all = await resultsOf(backend, pass, options.precision, times)
     expect(runs()).toBeGreaterThan(before)
     return all
   }
 
-  async function check(pass: Pass, precision: Precision = 'float32', ways: readonly Way[] = ['clusters', 'grid']) {
+  async function check(pass: Pass, precision: Precision = 'float32', ways: readonly Way[] = ['values', 'nothing']) {
     const [expected] = await resultsOf(openReferenceBackend(), pass, precision)
     for (const way of ways) {
       chosen.way = way
@@ -155,9 +159,21 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     ['relu in directions', { direction: 'bidirectional', cellMode: 'rnn_relu', lengths: [1, 3, 4] }, ''],
   ])("%s: results are the reference's", async (_, pass, settings) => {
     libraries.configure(settings)
-    await check(pass, 'float32', ['clusters'])
-    await check(pass, 'bfloat16', ['grid'])
+    await check(pass, 'float32', ['values'])
+    await check(pass, 'bfloat16', ['nothing'])
   })
+
+  for (const cellMode of ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const) {
+    for (const precision of ['tf32', 'tf32x3', 'bfloat16', 'float16'] as const) {
+      it(`${cellMode}, ${precision}: clusters that divide the columns of the backward give the reference's results`, async () => {
+        const units = precision === 'tf32' || precision === 'tf32x3' ? 128 : 256
+        const isRelu = cellMode === 'rnn_relu'
+        const sizes = isRelu ? { batch: 3, time: 2 } : { batch: 9, time: 3, lengths: [3, 1, 3, 2, 3, 3, 0, 3, 3] }
+        libraries.configure('multiprocessors=16')
+        await check({ cellMode, units, ...sizes }, precision, ['sums'])
+      })
+    }
+  }
 
   it("weights that lie in shared memory: results are the reference's", async () => {
     libraries.configure('multiprocessors=8')
@@ -167,15 +183,18 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   })
 
   it.each<[string, Pass, Way]>([
-    ['a layer', { batch: 5, time: 3 }, 'grid'],
-    ['a layer', { batch: 5, time: 3, cellMode: 'gru' }, 'clusters'],
-    ['layers of directions, rows of unequal length', { ...STACKED, time: 2, lengths: [2, 1], batch: 2 }, 'grid'],
+    ['a layer', { batch: 5, time: 3 }, 'nothing'],
+    ['a layer', { batch: 5, time: 3, cellMode: 'gru' }, 'values'],
+    ['a layer', { batch: 3, time: 2, units: 128, cellMode: 'rnn_tanh' }, 'sums'],
+    ['layers of directions, rows of unequal length', { ...STACKED, time: 2, lengths: [2, 1], batch: 2 }, 'nothing'],
   ])('%s: results are equal to the bit in every order of the blocks, and as graphs', async (_, pass, way) => {
     chosen.way = way
-    const [expected] = await own(pass)
+    const options: CudnnBackendOptions = way === 'sums' ? { precision: 'tf32' } : {}
+    if (way === 'sums') libraries.configure('multiprocessors=16')
+    const [expected] = await own(pass, options)
     for (const seed of [2, 3, 4]) {
       libraries.configure(`interleaving=${seed}`)
-      for (const results of await own(pass, { graphs: seed === 4 }, seed === 4 ? 4 : 1)) {
+      for (const results of await own(pass, { ...options, graphs: seed === 4 }, seed === 4 ? 4 : 1)) {
         expect(results).toEqual(expected)
       }
     }
@@ -237,8 +256,33 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     await expect(forward()).rejects.toMatchObject(stuck)
   })
 
+  it('a division has the same results to the bit, whether clusters share the sums of its backward or not', async () => {
+    chosen.way = 'sums'
+    libraries.configure('multiprocessors=16')
+    const pass: Pass = { units: 128, batch: 3, time: 3, cellMode: 'gru' }
+    const shared = await own(pass, { precision: 'tf32' })
+    const asked = count('cuOccupancyMaxActiveClusters')
+    expect(asked).toBeGreaterThan(0)
+    chosen.isWithout = true
+    expect(await own(pass, { precision: 'tf32' })).toEqual(shared)
+    expect(count('cuOccupancyMaxActiveClusters')).toBe(asked)
+  })
+
+  it('a cluster without room ends the backward with NaN and an error', async () => {
+    chosen.way = 'sums'
+    const options = { kernels: 'own', algorithm: 'standard', graphs: false, precision: 'tf32' } as const
+    await using backend = await open(options)
+    const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 128, inputSize: 4 }))
+    const given = { inputH: null, inputC: null, params: backend.zeros([rnn.paramsSize]), sequenceLengths: null }
+    const { tape } = await rnn.forward({ input: backend.zeros([4, 9, 4]), ...given, training: true })
+    libraries.configure('missing_block=1')
+    const { params } = await rnn.backward(tape!, { output: backend.zeros([4, 9, 128]) })
+    const stuck = { code: 'ERR_CUDNN', statusName: 'PERSISTENT_KERNEL_STUCK' }
+    await expect(params.read()).rejects.toMatchObject(stuck)
+  })
+
   it('a cluster that the device starts last ends after the others', async () => {
-    chosen.way = 'clusters'
+    chosen.way = 'values'
     const pass: Pass = { batch: 9, time: 2 }
     const [expected] = await own(pass)
     libraries.configure('missing_block=1')
@@ -246,8 +290,8 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   })
 
   it.each([
-    ['cuLaunchCooperativeKernel', 720, 'grid'],
-    ['cuOccupancyMaxActiveClusters', 912, 'clusters'],
+    ['cuLaunchCooperativeKernel', 720, 'nothing'],
+    ['cuOccupancyMaxActiveClusters', 912, 'values'],
   ] as const)('a driver whose %s refuses rejects the pass', async (call, status, way) => {
     chosen.way = way
     await using backend = await open({ kernels: 'own', algorithm: 'standard' })

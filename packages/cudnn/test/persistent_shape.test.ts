@@ -1,7 +1,7 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { expect, it } from 'vitest'
 import { arithmeticOf, type Precision } from '../src/device/precision.js'
-import { persistentShapes } from '../src/rnn/persistent_shape.js'
+import { clusterBlocks, persistentShapes } from '../src/rnn/persistent_shape.js'
 
 const H200 = { multiProcessors: 132, computeCapability: 90 }
 
@@ -80,10 +80,10 @@ it.each<[number, Precision, number, boolean]>([
   '%i units in %s, compute capability %i: whether the blocks are a cluster is %s',
   (units, precision, computeCapability, is) => {
     const shapes = shapesOf(units, 1, precision, { ...H200, computeCapability })
-    expect(shapes[0].isCluster).toBe(is)
+    expect(shapes[0].shared === 'values').toBe(is)
     // A trial of two sees both ways.
-    expect(shapes[1].isCluster).toBe(false)
-    for (const { isCluster, blocks } of shapes) expect(isCluster && (blocks < 2 || blocks > 8)).toBe(false)
+    expect(shapes[1].shared === shapes[0].shared).toBe(computeCapability < 90)
+    for (const { shared, blocks } of shapes) expect(shared === 'values' && (blocks < 2 || blocks > 8)).toBe(false)
   },
 )
 
@@ -91,4 +91,17 @@ it('a GPU with few multiprocessors, or without the instructions, has none', () =
   expect(shapesOf(1024, 1, 'float32', { ...H200, multiProcessors: 20 })).toEqual([])
   expect(shapesOf(128, 1, 'bfloat16', { ...H200, computeCapability: 75 })).toEqual([])
   expect(shapesOf(128, 1, 'float32', { ...H200, computeCapability: 75 })).not.toEqual([])
+})
+
+it('with many rows, clusters of neighbors share the sums of the backward', () => {
+  const sharedOf = (multiProcessors: number, computeCapability = 90) =>
+    shapesOf(1024, 16, 'bfloat16', { multiProcessors, computeCapability }).map(({ shared }) => shared)
+  expect(sharedOf(132).slice(0, 2)).toEqual(['sums', 'nothing'])
+  expect(sharedOf(132, 89)).not.toContain('sums')
+  for (const shape of shapesOf(1024, 16, 'bfloat16')) {
+    if (shape.shared !== 'sums') continue
+    expect([clusterBlocks(shape, false), clusterBlocks(shape, true)]).toEqual([0, 8])
+    expect(shape.blocks % 8).toBe(0)
+    expect(shape.blocks * shape.groups).toBeLessThanOrEqual(128)
+  }
 })

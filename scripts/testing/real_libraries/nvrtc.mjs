@@ -10,8 +10,9 @@ const PERSISTENT_SHAPES = [
   [2, 2, 4, 4, 8],
   [0, 3, 8, 4, 8],
   [1, 4, 8, 4, 8],
-  // Eight blocks, which are a cluster if the architecture has them.
+  // Eight blocks, which are a cluster if the architecture has them; the last ones divide the columns of the backward.
   [2, 1, 32, 4, 8],
+  [0, 2, 32, 8, 8],
 ]
 
 const [file, folder, ...architectures] = process.argv.slice(2)
@@ -43,7 +44,7 @@ for (const architecture of architectures.filter((number) => Number(number) >= 80
       WARPS: warps,
       ROWS: rows,
       PASSES: 1 + (kind % 2),
-      CLUSTER: Number(Number(architecture) >= 90 && units >= 32),
+      CLUSTER: Number(architecture) < 90 || units < 32 ? 0 : warps / 4,
     }
     const options = Object.entries(macros).map(([name, value]) => `-D${name}=${value}`)
     try {

@@ -5,17 +5,17 @@ const STEPS = 70
 /** Microseconds and rates of `stepMicroseconds`; then of a node of a graph, of cuBLAS's products, and TFLOP/s of these. */
 const CONSTANTS = {
   optimistic: {
-    ...{ clusterTrip: 0.3, clusterStores: 3.3 },
+    ...{ clusterTrip: 0.3, clusterStores: 3.3, clusterSums: 0.25 },
     ...{ trip: 0.55, fixed: 0.15, pass: 0.1, cache: 5.5, fma: 0.8, tensorCores: 0.55, node: 1.2 },
     ...{ products: { float32: 52, tf32: 400, bfloat16: 650 }, leastProduct: 4 },
   },
   expected: {
-    ...{ clusterTrip: 0.45, clusterStores: 2.4 },
+    ...{ clusterTrip: 0.45, clusterStores: 2.4, clusterSums: 0.4 },
     ...{ trip: 0.75, fixed: 0.25, pass: 0.1, cache: 4, fma: 0.65, tensorCores: 0.4, node: 1.6 },
     ...{ products: { float32: 48, tf32: 330, bfloat16: 550 }, leastProduct: 5 },
   },
   pessimistic: {
-    ...{ clusterTrip: 0.65, clusterStores: 1.6 },
+    ...{ clusterTrip: 0.65, clusterStores: 1.6, clusterSums: 0.6 },
     ...{ trip: 1.1, fixed: 0.4, pass: 0.1, cache: 3, fma: 0.5, tensorCores: 0.28, node: 2.2 },
     ...{ products: { float32: 42, tf32: 250, bfloat16: 420 }, leastProduct: 7 },
   },

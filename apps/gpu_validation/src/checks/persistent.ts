@@ -29,8 +29,8 @@ interface Shape {
 }
 
 /**
- * The smallest networks first: of up to 256 units the blocks are clusters, of more a grid, which with 256 rows has several
- * passes a step. For the emulator, which compiles each for seconds, one of each kind.
+ * The smallest networks first: of up to 256 units the blocks are clusters, of more a grid, whose backward has clusters from
+ * about 16 rows on; with 256 rows it has several passes a step. For the emulator, which compiles each for seconds, one of each kind.
  */
 function* shapes(isQuick: boolean): Generator<Shape> {
   if (isQuick) {
@@ -104,8 +104,8 @@ async function compared({ options, isQuick, report }: CheckContext, what: string
   const isNear = Object.values(distances).every((one) => one <= TOLERANCES[precision])
   report(judged('16.1', what, `within ${TOLERANCES[precision]} of cuDNN's standard algorithm`, distances, isNear))
   report(judged('16.2', what, 'equal to the bit each time', ours.different, ours.different === 0))
-  const { isCluster, blocks, groups, passes } = division
-  const kernels = `${groups} ${isCluster ? 'clusters' : 'groups'} of ${blocks} blocks, ${passes} passes a step`
+  const { shared, blocks, groups, passes } = division
+  const kernels = `${groups} groups of ${blocks} blocks, ${passes} passes a step, clusters share ${shared}`
   const milliseconds = { own: ours.milliseconds, cudnn: chosen.milliseconds }
   report(noted('16.3', `${what}: milliseconds of a training pass`, { ...milliseconds, kernels }))
 }

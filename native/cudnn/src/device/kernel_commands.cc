@@ -1,32 +1,29 @@
 #include <string>
-#include <utility>
 
 #include "commands.h"
 
 namespace cudnn_rnn {
 
 // CUresult cuModuleLoadData(CUmodule* module, const void* image)
-// CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name)
-void LoadModule(const Libraries& libraries, const Source& image, const std::vector<KernelShape>& kernels,
-                KernelModule& module) {
+void LoadModule(const Libraries& libraries, const Source& image, KernelModule& module) {
   // A PTX image is read up to its terminating zero.
   std::vector<char> bytes(static_cast<const char*>(image.block->data),
                           static_cast<const char*>(image.block->data) + image.bytes);
   bytes.push_back(0);
   CALL_DRIVER(libraries, cuModuleLoadData, &module.module, bytes.data());
-  for (const KernelShape& kernel : kernels) {
-    CUfunction function = nullptr;
-    CALL_DRIVER(libraries, cuModuleGetFunction, &function, module.module, kernel.name);
-    module.functions.push_back(function);
-  }
 }
 
-/// Loads the kernels of kernels/. A failed load leaves the kernels as they were.
+// CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name)
+CUfunction KernelModule::Function(std::size_t number, const char* name) const {
+  if (const auto known = functions_.find(number); known != functions_.end()) return known->second;
+  CUfunction function = nullptr;
+  CALL_DRIVER(libraries_, cuModuleGetFunction, &function, module, name);
+  return functions_[number] = function;
+}
+
+/// Loads the kernels of kernels/, once in a session.
 void LoadKernels::Run(Worker& worker, Batch&) const {
-  KernelModule loaded(worker.libraries);
-  LoadModule(worker.libraries, image, Kernels(), loaded);
-  worker.module = std::exchange(loaded.module, nullptr);
-  worker.kernels = std::move(loaded.functions);
+  LoadModule(worker.libraries, image, worker.kernels);
   worker.has_double_scalars = is_double != 0;
 }
 
@@ -81,12 +78,13 @@ void LaunchKernel::Run(Worker& worker, Batch&) const {
   std::vector<void*> addresses;
   // One address for each parameter; the driver takes its size from the module.
   for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
-  const auto index = static_cast<std::size_t>(kernel);
+  const auto number = static_cast<std::size_t>(kernel);
+  const char* const name = Kernels()[number].name;
   CheckDriver(worker.libraries,
-              worker.libraries.driver.cuLaunchKernel(worker.kernels.at(index), static_cast<unsigned>(blocks), 1, 1,
-                                                     static_cast<unsigned>(threads), 1, 1, 0, worker.stream,
-                                                     addresses.data(), nullptr),
-              (std::string("cuLaunchKernel of ") + Kernels()[index].name).c_str());
+              worker.libraries.driver.cuLaunchKernel(
+                  worker.kernels.Function(number, name), static_cast<unsigned>(blocks), 1, 1,
+                  static_cast<unsigned>(threads), 1, 1, 0, worker.stream, addresses.data(), nullptr),
+              (std::string("cuLaunchKernel of ") + name).c_str());
 }
 
 }  // namespace cudnn_rnn

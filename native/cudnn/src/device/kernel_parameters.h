@@ -25,10 +25,9 @@ union KernelValue {
 
 using KernelParameters = std::vector<KernelValue>;
 
-/// Loads a cubin or PTX into the context of this thread and looks up every kernel by its unmangled name (extern "C").
-/// The driver translates PTX here, which may take seconds. Throws NativeError.
-void LoadModule(const Libraries& libraries, const Source& image, const std::vector<KernelShape>& kernels,
-                KernelModule& module);
+/// Loads a cubin or PTX into the context of this thread. The driver translates PTX here, which may take seconds. Throws
+/// NativeError.
+void LoadModule(const Libraries& libraries, const Source& image, KernelModule& module);
 
 /// Reads the parameters of a kernel.
 KernelParameters KernelParametersOf(CommandReader& reader, const KernelShape& kernel);

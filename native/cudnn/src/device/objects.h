@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -29,24 +31,26 @@ struct Graph {
   std::vector<Id> writes;
 };
 
-/// Kernels that were compiled for one shape, by their numbers in the table of persistent kernels; null for one that the
-/// module does not have.
+/// A module of kernels. Each is looked up at its first use, as the driver may load its code then.
 class KernelModule {
  public:
   explicit KernelModule(const Libraries& libraries) : libraries_(libraries) {}
-  ~KernelModule() {
-    if (module != nullptr) libraries_.driver.cuModuleUnload(module);
-  }
+  ~KernelModule() { Unload(); }
   KernelModule(const KernelModule&) = delete;
   KernelModule& operator=(const KernelModule&) = delete;
 
+  void Unload() {
+    if (CUmodule loaded = std::exchange(module, nullptr)) libraries_.driver.cuModuleUnload(loaded);
+  }
   const KernelModule* get() const { return this; }
+  /// The kernel of this number, by its unmangled name (extern "C"). Throws NativeError.
+  CUfunction Function(std::size_t number, const char* name) const;
 
   CUmodule module = nullptr;
-  std::vector<CUfunction> functions;
 
  private:
   const Libraries& libraries_;
+  mutable std::map<std::size_t, CUfunction> functions_;
 };
 
 /// An object of a session, owned by its worker.

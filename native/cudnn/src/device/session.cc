@@ -65,12 +65,16 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
     info_ = worker_.Open();
     CheckCudart(*libraries_, waiter_ready_.get_future().get(), "cudaSetDevice");
   });
-  const bool failed = first->error != nullptr;
+  const ErrorRef failed = first->error;
   // Settles the open promise, whether it failed or not.
   Finish(std::move(first));
-  while (!failed) {
-    std::unique_ptr<Batch> batch = queue_.Next();
-    if (!batch) break;
+  while (std::unique_ptr<Batch> batch = queue_.Next()) {
+    if (failed) {
+      // Posted before JavaScript's thread learnt of it.
+      batch->error = failed;
+      Finish(std::move(batch));
+      continue;
+    }
     // Never throws: its error is in the batch.
     worker_.Run(*batch);
     // A batch that failed begins no section: its caller rejects and would never end it.

@@ -113,7 +113,7 @@ void Worker::Close() {
   // Descriptors go with their objects.
   objects_.clear();
   // After the stream is idle: no kernel of the module may be running.
-  if (module != nullptr) libraries.driver.cuModuleUnload(module);
+  kernels.Unload();
   // Handles before their stream, and before the cuBLAS workspace, which is among live_.
   if (cublas != nullptr) libraries.cublas.cublasDestroy_v2(cublas);
   if (cudnn != nullptr) libraries.cudnn.cudnnDestroy(cudnn);
@@ -132,7 +132,6 @@ void Worker::Close() {
   watch_block_ = nullptr;
   host_blocks.Clear();
   stream = nullptr;
-  module = nullptr;
   cudnn = nullptr;
   cublas = nullptr;
 }

@@ -57,9 +57,8 @@ class Worker {
   /// The device's default memory pool; null if the device has none, and memory is then allocated by cudaMalloc, which
   /// synchronizes.
   cudaMemPool_t pool = nullptr;
-  /// The kernels of kernels/dense.cu, by their index in the table of kernels.
-  std::vector<CUfunction> kernels;
-  CUmodule module = nullptr;
+  /// The kernels of kernels/, by their numbers in the table of kernels.
+  KernelModule kernels{libraries};
   /// The word that a persistent kernel raises when it has waited too long, in page-locked memory; null before the first
   /// such kernel is loaded. Read by the session's other thread too.
   std::atomic<volatile unsigned*> watch = nullptr;

@@ -14,17 +14,18 @@ void LoadPersistent::Run(Worker& worker, Batch& batch) const {
   const Libraries& libraries = worker.libraries;
   worker.OpenWatch();
   KernelModule& made = module.Make(libraries);
-  LoadModule(libraries, image, PersistentKernels(), made);
+  LoadModule(libraries, image, made);
   const int shared_bytes[] = {forward_bytes, backward_bytes};
+  const int cluster_blocks[] = {forward_cluster, backward_cluster};
   for (std::size_t pass = 0; pass < 2; pass++) {
-    const CUfunction function = made.functions.at(pass);
+    const CUfunction function = made.Function(pass, PersistentKernels()[pass].name);
     const int bytes_of_pass = shared_bytes[pass];
     CALL_DRIVER(libraries, cuFuncSetAttribute, function, kMaxDynamicShared, bytes_of_pass);
     int count = 0;
-    if (cluster_blocks > 0) {
+    if (cluster_blocks[pass] > 0) {
       // The kernel itself has the size of its clusters.
       CUlaunchConfig config{};
-      config.gridDimX = static_cast<unsigned>(cluster_blocks);
+      config.gridDimX = static_cast<unsigned>(cluster_blocks[pass]);
       config.blockDimX = static_cast<unsigned>(threads);
       config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
       config.sharedMemBytes = static_cast<unsigned>(bytes_of_pass);
@@ -47,10 +48,11 @@ void LaunchPersistent::Run(Worker& worker, Batch&) const {
   std::vector<void*> addresses;
   for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
   addresses.push_back(&stuck);
-  const auto index = static_cast<std::size_t>(kernel);
+  const auto number = static_cast<std::size_t>(kernel);
+  const char* const name = PersistentKernels()[number].name;
   const auto& driver = worker.libraries.driver;
   const auto launch = [&](auto call, auto... extra) {
-    return call(module.get()->functions.at(index), static_cast<unsigned>(blocks), static_cast<unsigned>(groups), 1u,
+    return call(module.get()->Function(number, name), static_cast<unsigned>(blocks), static_cast<unsigned>(groups), 1u,
                 static_cast<unsigned>(threads), 1u, 1u, static_cast<unsigned>(shared_bytes), worker.stream,
                 addresses.data(), extra...);
   };
@@ -58,7 +60,7 @@ void LaunchPersistent::Run(Worker& worker, Batch&) const {
   const std::string call = is_grid ? "cuLaunchCooperativeKernel of " : "cuLaunchKernel of ";
   CheckDriver(worker.libraries,
               is_grid ? launch(driver.cuLaunchCooperativeKernel) : launch(driver.cuLaunchKernel, nullptr),
-              (call + PersistentKernels()[index].name).c_str());
+              (call + name).c_str());
 }
 
 void ClearWatch::Run(Worker& worker, Batch&) const {

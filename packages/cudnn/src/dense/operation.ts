@@ -12,7 +12,7 @@ import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
 import { launchEach } from '../device/device_kernels.js'
-import type { KernelName } from '../sys/commands.js'
+import type { KernelName } from '../sys/kernels.js'
 
 /** One operation: its segment, and the buffers that go when it is posted. */
 export class Operation extends BufferOwner {

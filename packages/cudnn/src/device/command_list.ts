@@ -1,14 +1,11 @@
+import { COMMANDS, type CommandName, type CommandShape, type Kind } from '../sys/commands.js'
 import {
-  COMMANDS,
-  type CommandName,
-  type CommandShape,
   KERNELS,
   type KernelName,
-  type Kind,
   PERSISTENT_KERNELS,
   type PersistentKernelName,
   TENSORS_OF_LAUNCH,
-} from '../sys/commands.js'
+} from '../sys/kernels.js'
 import type {
   CtcLossDescriptor,
   DataDescriptor,

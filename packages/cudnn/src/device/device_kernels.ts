@@ -1,6 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/ops'
-import type { KernelName } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
+import type { KernelName } from '../sys/kernels.js'
 import type { CommandList, KernelFields } from './command_list.js'
 import type { DeviceSession } from './device_session.js'
 import type { KernelCache } from './kernel_cache.js'

@@ -18,7 +18,7 @@ import { multiply, type ProductTypes } from '../device/matrix_products.js'
 import type { Arithmetic } from '../device/precision.js'
 import { CUBLAS_COMPUTE, CUBLAS_TYPES } from '../sys/cudnn_enums.js'
 import type { KernelModule } from '../sys/native_addon.js'
-import { type PersistentShape, persistentMacros } from './persistent_shape.js'
+import { clusterBlocks, type PersistentShape, persistentMacros } from './persistent_shape.js'
 import type { BackwardOperands, ForwardOperands, InputGradients, LayerKernels, OutputGradients } from './rnn_call.js'
 
 /** Nanoseconds that a block waits for another before it gives up: a step takes a thousandth of that. */
@@ -110,13 +110,16 @@ export class PersistentPass implements LayerKernels {
     const image = await cache.image(key, () => native.compileKernels(libraries, text.source, text.options))
     const module = session.newId<KernelModule>()
     const list = session.list('load a persistent kernel')
-    const { isCluster, blocks, groups, warps, forwardBytes, backwardBytes } = shape
-    const sizes = { clusterBlocks: isCluster ? blocks : 0, threads: 32 * warps, forwardBytes, backwardBytes }
+    const { shared, blocks, groups, warps, forwardBytes, backwardBytes } = shape
+    const ofClusters = [false, true].map((isBackward) => clusterBlocks(shape, isBackward))
+    const [forwardCluster, backwardCluster] = ofClusters
+    const sizes = { forwardCluster, backwardCluster, threads: 32 * warps, forwardBytes, backwardBytes }
     list.add('loadPersistent', { module, image, ...sizes })
-    const resident = Math.min(...(await queue.run(list)))
-    // Clusters do not wait for one another.
-    const areAlive = isCluster ? resident > 0 : blocks * groups <= resident * session.info.multiProcessors
-    if (areAlive) return new PersistentPass(options, module)
+    const counts = await queue.run(list)
+    const resident = counts.map((count, pass) => count * (ofClusters[pass] || session.info.multiProcessors))
+    // Clusters of whole layers do not wait for one another.
+    const exchanging = shared === 'values' ? blocks : blocks * groups
+    if (Math.min(...resident) >= exchanging) return new PersistentPass(options, module)
     queue.releaseNow([module])
     return undefined
   }
@@ -244,6 +247,10 @@ export class PersistentPass implements LayerKernels {
     }
   }
 
+  get #isGrid(): boolean {
+    return this.#options.shape.shared !== 'values'
+  }
+
   get #columns(): number {
     return this.#gates * this.#options.network.numUnits
   }
@@ -275,9 +282,9 @@ export class PersistentPass implements LayerKernels {
     return { time, batch, place: offset / arithmetic.bytes, pseudoLayer: number, recurrent, patience: PATIENCE }
   }
 
-  /** Prepares a tensor through which the blocks of a grid exchange; clusters poll none. */
+  /** Prepares a tensor through which the blocks of a grid exchange; clusters of whole layers poll none. */
   #markEmpty(list: CommandList, target: CommandFields<'markEmpty'>): void {
-    if (!this.#options.shape.isCluster) list.add('markEmpty', target)
+    if (this.#isGrid) list.add('markEmpty', target)
   }
 
   #launch<Name extends 'persistent_forward' | 'persistent_backward'>(
@@ -285,10 +292,10 @@ export class PersistentPass implements LayerKernels {
     name: Name,
     fields: Parameters<typeof list.launchPersistent<Name>>[2],
   ): void {
-    const { isCluster, blocks, groups, warps, forwardBytes, backwardBytes } = this.#options.shape
+    const { blocks, groups, warps, forwardBytes, backwardBytes } = this.#options.shape
     const sharedBytes = name === 'persistent_forward' ? forwardBytes : backwardBytes
     const sizes = { blocks, groups, threads: 32 * warps, sharedBytes }
-    list.launchPersistent(name, { module: this.module, isCooperative: Number(!isCluster), ...sizes }, fields)
+    list.launchPersistent(name, { module: this.module, isCooperative: Number(this.#isGrid), ...sizes }, fields)
   }
 }
 

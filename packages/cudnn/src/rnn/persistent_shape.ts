@@ -5,8 +5,11 @@ import type { Arithmetic } from '../device/precision.js'
 /** How a persistent kernel divides a layer among blocks: the macros of native/cudnn/kernels/persistent.cu. */
 export interface PersistentShape {
   readonly kind: PersistentKind
-  /** Whether the blocks of all units are a cluster and exchange through its shared memory. */
-  readonly isCluster: boolean
+  /**
+   * The contents of the shared memory of a cluster: nothing, as there are none; the values of all units; or the sums of
+   * the backward, of which each block has a part of the columns.
+   */
+  readonly shared: SharedByClusters
   /** Units of a block; there are `blocks` of them. */
   readonly units: number
   readonly warps: number
@@ -25,6 +28,10 @@ const CELLS = { lstm: 0, gru: 1, rnn_tanh: 2, rnn_relu: 3 } as const
 /** The numbers of KIND. */
 const KINDS = { float32: 0, bfloat16: 1, tf32: 2, float16: 3, tf32x3: 4 } as const
 type PersistentKind = keyof typeof KINDS
+/** The numbers of CLUSTER. */
+const CLUSTER = { nothing: 0, values: 1, sums: 2 } as const
+type SharedByClusters = keyof typeof CLUSTER
+const SHARED = ['nothing', 'values', 'sums'] as const satisfies readonly SharedByClusters[]
 
 /** The macros of the kernels of this network and shape: NAME=number. */
 export function persistentMacros(network: RnnDescriptor, shape: PersistentShape): string[] {
@@ -37,7 +44,7 @@ export function persistentMacros(network: RnnDescriptor, shape: PersistentShape)
     WARPS: shape.warps,
     ROWS: shape.rows,
     PASSES: shape.passes,
-    CLUSTER: Number(shape.isCluster),
+    CLUSTER: CLUSTER[shape.shared],
   }
   return Object.entries(macros).map(([name, value]) => `${name}=${value}`)
 }
@@ -65,6 +72,12 @@ const SHARED_KIBIBYTES = [
   [0, 64],
 ] as const
 
+/** Blocks of a cluster in a pass; 0 without clusters. */
+export function clusterBlocks({ shared, blocks, warps }: PersistentShape, isBackward: boolean): number {
+  if (shared === 'values') return blocks
+  return shared === 'sums' && isBackward ? warps : 0
+}
+
 /** A pass's product: `out` rows of weights of a block, by `columns`. */
 interface Product {
   readonly registers: number
@@ -73,7 +86,7 @@ interface Product {
   readonly weightBytes: number
 }
 
-type Division = Pick<PersistentShape, 'kind' | 'isCluster' | 'units' | 'warps' | 'rows' | 'passes'>
+type Division = Pick<PersistentShape, 'kind' | 'shared' | 'units' | 'warps' | 'rows' | 'passes'>
 
 const bytesOf = (kind: PersistentKind) => (kind === 'bfloat16' || kind === 'float16' ? 2 : 4)
 
@@ -88,13 +101,14 @@ function sizesOf(network: RnnDescriptor, { units }: Division, isBackward: boolea
 
 /** The needs of a product in the kernel; undefined if its columns cannot be divided among the lanes. */
 function product(network: RnnDescriptor, division: Division, isBackward: boolean): Product | undefined {
-  const { kind, isCluster, warps, rows, passes } = division
+  const { kind, shared, warps, rows, passes } = division
   const [out, columns] = sizesOf(network, division, isBackward)
   const ofWarp = columns / warps
   const items = itemsOf(division)
-  // The kernel's Exchange.
-  const exchanged = isCluster ? 2 * passes * rows * (columns * bytesOf(kind) + 64) : 0
-  const others = 2 * warps * rows * out * 4 + 2 * passes * items * 32 * warps * 4 + exchanged
+  // The kernel's Exchange, and the block's part of the columns.
+  const exchanged = shared === 'values' ? 2 * passes * rows * (columns * bytesOf(kind) + 64) : 0
+  const part = shared === 'sums' && isBackward ? rows * (ofWarp * bytesOf(kind) + 64) : 0
+  const others = 2 * warps * rows * out * 4 + 2 * passes * items * 32 * warps * 4 + exchanged + part
   if (kind === 'float32') {
     // Lanes that share a row.
     const share = out > 16 ? 1 : out > 8 ? 2 : out > 4 ? 4 : out > 2 ? 8 : 16
@@ -136,11 +150,11 @@ function kindsOf(
 
 /**
  * The constants of a model of a step, for an H200: microseconds from the store of a word to its arrival at other blocks of a grid
- * and of a cluster, of the fixed part of a step and of one more pass, TB/s of the L2 cache and of the stores in all clusters,
- * and the parts of their peaks that FMA and tensor cores reach. No GPU has confirmed it.
+ * and of a cluster, of the fixed part of a step, of one more pass, and of a pass whose sums a cluster shares; TB/s of the L2
+ * cache and of the stores in all clusters; the parts of their peaks that FMA and tensor cores reach. No GPU has confirmed it.
  */
 const EXPECTED_STEP = {
-  ...{ trip: 0.75, clusterTrip: 0.45, fixed: 0.25, pass: 0.1 },
+  ...{ trip: 0.75, clusterTrip: 0.45, fixed: 0.25, pass: 0.1, clusterSums: 0.4 },
   ...{ cache: 4, clusterStores: 2.4, fma: 0.65, tensorCores: 0.4 },
 }
 /** An H200 has so many. */
@@ -160,8 +174,10 @@ export function stepMicroseconds(
   isBackward: boolean,
   constants = EXPECTED_STEP,
 ): number {
-  const { kind, isCluster, warps, rows, passes, blocks, groups } = shape
+  const { kind, shared, warps, rows, passes, blocks, groups } = shape
   const [out, columns] = sizesOf(network, shape, isBackward)
+  const isCluster = shared === 'values'
+  const hasSums = shared === 'sums' && isBackward
   const eights = passes * Math.ceil(rows / 8)
   // A scheduler hides the time of one warp's instruction behind another warp.
   const busy = Math.min(1, warps / 8)
@@ -174,12 +190,15 @@ export function stepMicroseconds(
   const sumBytes = 2 * warps * out * rows * passes * 4
   // Words move to every block: from the L2 cache, or by stores of 4 bytes, which each multiprocessor does on its own.
   const bytes = rows * passes * columns * bytesOf(kind)
-  const moved = isCluster
-    ? (MULTIPROCESSORS * bytes) / (constants.clusterStores * 1e6)
-    : (blocks * groups * bytes) / (constants.cache * 1e6)
-  const trip = isCluster ? constants.clusterTrip : constants.trip
+  const stored = (isCluster ? bytes : 0) + (hasSums ? sumBytes / 2 : 0)
+  const loaded = isCluster ? 0 : hasSums ? bytes / warps : bytes
+  const moved =
+    (MULTIPROCESSORS * stored) / (constants.clusterStores * 1e6) + (blocks * groups * loaded) / (constants.cache * 1e6)
+  const waits =
+    (isCluster ? constants.clusterTrip : constants.trip) +
+    (hasSums ? constants.clusterSums * passes : constants.pass * (passes - 1))
   const cycles = multiplied + (weightBytes + sumBytes) / SHARED_BYTES_OF_CYCLE
-  return trip + constants.fixed + constants.pass * (passes - 1) + moved + cycles / CYCLES
+  return constants.fixed + waits + moved + cycles / CYCLES
 }
 
 /**
@@ -197,13 +216,16 @@ export function persistentShapes(
   const [, kibibytes] = SHARED_KIBIBYTES.find(([least]) => computeCapability >= least) ?? [0, 0]
   const found: { readonly shape: PersistentShape; readonly microseconds: number }[] = []
   for (const division of divisions(kindsOf(network, arithmetic, computeCapability))) {
-    const { kind, isCluster, units, warps, rows, passes } = division
+    const { kind, shared, units, warps, rows, passes } = division
     const groups = Math.ceil(batch / (rows * passes))
     const blocks = network.numUnits / units
     const items = itemsOf(division)
     if (!Number.isInteger(blocks) || blocks * groups > multiProcessors || items > MOST_ITEMS) continue
-    const mayBeCluster = computeCapability >= CLUSTERS.leastCapability && blocks > 1 && blocks <= CLUSTERS.mostBlocks
-    if (isCluster && !mayBeCluster) continue
+    if (shared !== 'nothing' && computeCapability < CLUSTERS.leastCapability) continue
+    if (shared === 'values' && (blocks < 2 || blocks > CLUSTERS.mostBlocks)) continue
+    const mayShareSums = kind !== 'float32' && warps === CLUSTERS.mostBlocks && blocks % warps === 0
+    // A cluster has a whole number of neighbors, so that some multiprocessors are in none.
+    if (shared === 'sums' && (!mayShareSums || blocks * groups > multiProcessors - (multiProcessors % warps))) continue
     if (rows * passes > 1 && (rows * passes) / 2 >= batch) continue
     const forward = product(network, division, false)
     const backward = product(network, division, true)
@@ -219,7 +241,7 @@ export function persistentShapes(
   }
   const [best, ...rest] = found.sort((a, b) => a.microseconds - b.microseconds).map(({ shape }) => shape)
   if (best === undefined) return []
-  const other = rest.find(({ isCluster }) => isCluster !== best.isCluster) ?? rest[0]
+  const other = rest.find(({ shared }) => shared !== best.shared) ?? rest[0]
   return [best, ...rest.filter((shape) => shape === other), ...rest.filter((shape) => shape !== other)]
 }
 
@@ -229,7 +251,7 @@ function* divisions(kinds: readonly PersistentKind[]): Generator<Division> {
       for (const units of [2, 4, 8, 16, 32]) {
         for (const rows of [1, 2, 4, 8, 16, 32]) {
           for (const passes of [1, 2, 4, 8]) {
-            for (const isCluster of [false, true]) yield { kind, isCluster, units, warps, rows, passes }
+            for (const shared of SHARED) yield { kind, shared, units, warps, rows, passes }
           }
         }
       }
