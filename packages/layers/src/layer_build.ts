@@ -2,7 +2,7 @@ import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudn
 import { checkArguments, checkedElsewhere, codedRangeError, kind, TEXT } from '@cudnn-rnn/canonical/rules'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, DTYPES } from '@cudnn-rnn/ops'
-import { allocating, Philox } from '@cudnn-rnn/ops/executor'
+import { allocating, checkDimensions, Philox } from '@cudnn-rnn/ops/executor'
 import { checkedHostTensor } from './host_tensor_argument.js'
 
 /** Fills the initial values of a variable of `shape`; `random` is the layer's own. */
@@ -152,8 +152,9 @@ export class LayerBuild {
     }
   }
 
-  /** @throws RangeError `ERR_OUT_OF_MEMORY` */
+  /** @throws RangeError `ERR_OUT_OF_MEMORY`, `ERR_SHAPE` */
   variable(name: string, shape: readonly number[], initializer: LayerInitializer, random: Philox): Variable {
+    checkDimensions(`build ${name}`, shape)
     if (this.startsAtZero(name, elementCount(shape))) return new Variable(this.backend, this.backend.zeros(shape), name)
     const { array } = DTYPES[this.backend.dtype]
     const values: FloatArray = allocating('build a layer', () => new array(elementCount(shape)))

@@ -1,7 +1,7 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import { checkTensor, type RowNumbers } from '@cudnn-rnn/ops/executor'
+import { allocating, checkTensor, type RowNumbers } from '@cudnn-rnn/ops/executor'
 
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
@@ -14,13 +14,22 @@ export interface LayerStream {
   reset(rows?: RowNumbers): void
   /** The carried states of all rows, or of those named, as host copies; null if the layer has none. */
   state(rows?: RowNumbers): Promise<unknown>
+  /**
+   * A copy of a result of `state` of all rows, or of `count`, that `restore` takes: a state is checked whole before a part of it is restored.
+   */
+  checkedState(state: unknown, count?: number): unknown
+  /** Takes over a result of `checkedState`. */
   restore(state: unknown, rows?: RowNumbers): void
   dispose(): void
 }
 
 /** The stream of a layer whose steps do not depend on each other. */
 export function statelessStream(step: (input: TensorLike) => Promise<BackendTensor>): LayerStream {
-  return { step: (input) => step(input), reset() {}, state: async () => null, restore() {}, dispose() {} }
+  return {
+    ...{ step: (input) => step(input), reset() {}, restore() {}, dispose() {} },
+    state: async () => null,
+    checkedState: () => null,
+  }
 }
 
 /** Tensors [B,E] or [T,B,E] that a layer carries from step to step. */
@@ -48,14 +57,14 @@ function forColumns(
   }
 }
 
-function shapeOfRows(shape: readonly number[], rows: RowNumbers): readonly number[] {
-  return [...shape.slice(0, -2), rows.length, ...shape.slice(-1)]
+function shapeOfRows(shape: readonly number[], count: number): readonly number[] {
+  return [...shape.slice(0, -2), count, ...shape.slice(-1)]
 }
 
 /** Copies of the states of rows. */
 function statesOfRows(states: HostState, rows: RowNumbers): HostState {
   return states.map((state) => {
-    const shape = shapeOfRows(state.shape, rows)
+    const shape = shapeOfRows(state.shape, rows.length)
     const data = state.data.slice(0, elementCount(shape))
     forColumns(state, rows, (from, to, columns) => data.set(state.data.subarray(from, from + columns), to))
     return { data, shape }
@@ -80,7 +89,10 @@ export function hostStream(
   step: (input: TensorLike, state: HostState) => Promise<readonly [output: TensorLike, next: HostState]>,
 ): LayerStream {
   const { dtype, shapes } = form
-  let state: HostState = shapes.map((shape) => ({ data: new DTYPES[dtype].array(elementCount(shape)), shape }))
+  const { array } = DTYPES[dtype]
+  let state: HostState = allocating('open a stream', () => {
+    return shapes.map((shape) => ({ data: new array(elementCount(shape)), shape }))
+  })
   const copied = (tensors: HostState) => tensors.map(({ data, shape }) => ({ data: data.slice() as FloatArray, shape }))
   return {
     async step(input, rows) {
@@ -96,21 +108,21 @@ export function hostStream(
       }
     },
     state: async (rows) => (rows === undefined ? copied(state) : statesOfRows(state, rows)),
+    checkedState: (saved, count) => copied(checkedStates(form, saved, count)),
     restore(saved, rows) {
-      const checked = checkedStates(form, saved, rows)
-      if (rows === undefined) state = copied(checked)
-      else putStatesOfRows(state, rows, checked)
+      if (rows === undefined) state = saved as HostState
+      else putStatesOfRows(state, rows, saved as HostState)
     },
     dispose() {},
   }
 }
 
 /** A saved state of a layer. Throws RangeError `ERR_LAYER_STATES`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
-function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown, rows?: RowNumbers): HostState {
+function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown, count?: number): HostState {
   const action = `restore the state of ${name}`
   const states = checkStateList(action, saved, shapes.length) as readonly Tensor[]
   return shapes.map((all, index) => {
-    const shape = rows === undefined ? all : shapeOfRows(all, rows)
+    const shape = count === undefined ? all : shapeOfRows(all, count)
     return checkTensor(action, `state[${index}]`, states[index], { dtype, shape }) as Tensor<FloatArray>
   })
 }
@@ -135,9 +147,12 @@ export function combinedStream(streams: readonly LayerStream[], step: LayerStrea
       for (const stream of streams) stream.reset(rows)
     },
     state: (rows) => Promise.all(streams.map((stream) => stream.state(rows))),
-    restore: (state, rows) => {
+    checkedState: (state, count) => {
       const states = checkStateList('restore the state of a stream', state, streams.length)
-      for (const [index, stream] of streams.entries()) stream.restore(states[index], rows)
+      return streams.map((stream, index) => stream.checkedState(states[index], count))
+    },
+    restore: (state, rows) => {
+      for (const [index, stream] of streams.entries()) stream.restore((state as readonly unknown[])[index], rows)
     },
     dispose: () => {
       for (const stream of streams) stream.dispose()
@@ -147,11 +162,17 @@ export function combinedStream(streams: readonly LayerStream[], step: LayerStrea
 
 /** A saved state, which must be the list of `count` states that `state()` returned. Throws RangeError `ERR_LAYER_STATES`. */
 function checkStateList(action: string, saved: unknown, count: number): readonly unknown[] {
-  if (Array.isArray(saved) && saved.length === count) return saved
-  const current = Array.isArray(saved) ? `a list of ${saved.length}` : describeValue(saved)
+  let current = describeValue(saved)
+  let cause: unknown
+  try {
+    if (Array.isArray(saved) && saved.length === count) return [...saved]
+    if (Array.isArray(saved)) current = `a list of ${saved.length}`
+  } catch (error) {
+    cause = error
+  }
   throw codedRangeError(
     'ERR_LAYER_STATES',
     `Cannot ${action} as it must be a list of ${count}, which state() returned: current value is ${current}`,
-    { expected: count },
+    { expected: count, cause },
   )
 }

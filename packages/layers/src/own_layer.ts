@@ -1,15 +1,19 @@
 import {
   type AnyRule,
   checkArguments,
+  codedRangeError,
   FUNCTION,
   integerFrom,
   OBJECT,
   type OptionsOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
+import { Value } from '@cudnn-rnn/ops/executor'
+import type { Forwarded } from './forwarded.js'
 import type { LayerConfig, LayerDefinition } from './layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
 import { type FeatureSignal, type LayerPlan, planned, type VariableTable } from './planned_layer.js'
+import { type Signal, signalText } from './signal.js'
 
 type Rules = Readonly<Record<string, AnyRule>>
 
@@ -18,7 +22,8 @@ type Rules = Readonly<Record<string, AnyRule>>
  *
  * @param kind names the layer in summaries, saved models and checkpoints.
  * @param options the rules of its options, which are checked by them; a saved model has their values.
- * @param build its variables, output and forward, for options, an input, and the values that it takes beside it.
+ * @param build its variables, output and forward, for options, an input, and the values that it takes beside it. A pass whose
+ *   forward gives another shape than the output's rejects with RangeError `ERR_SHAPE`.
  * @param others how many of these it takes at most: `pass.others` of its forward has them. Default 0.
  * @returns a function of options that makes the layer, as `dense` does; `loadModel(…, { layers: { kind: made } })` loads it
  * @throws TypeError `ERR_INVALID_ARGUMENT`
@@ -55,7 +60,35 @@ export function layer<Own extends Rules, Table extends VariableTable>(
     const { name, ...config } = given as OptionsOf<Own> & LayerOptions & LayerConfig
     return planned<Table>({ kind, base: kind, name, config, others }, (input, _, given) => {
       const { forward, ...plan } = build(config as unknown as OptionsOf<Own>, input, given)
-      return { ...plan, forward: (t, x, variables, pass) => forward(t, t.value(x), variables, pass) }
+      return {
+        ...plan,
+        forward: (t, x, variables, pass) => {
+          const value = t.value(x)
+          const fitting = (result: Value | Forwarded) => checkedOutput(kind, plan.output, value, result)
+          const result = forward(t, value, variables, pass)
+          return result instanceof Promise ? result.then(fitting) : fitting(result)
+        },
+      }
     })
   }
+}
+
+/** A result of a forward, whose shape must be the one that the layer after it and the loss were built for; B is the input's. */
+function checkedOutput<Result extends Value | Forwarded>(
+  kind: string,
+  signal: Signal,
+  { shape: given }: Value,
+  result: Result,
+): Result {
+  const output = result instanceof Value ? result : (result as Forwarded | undefined)?.output
+  // Any other result is refused where tapes end.
+  if (!(output instanceof Value)) return result
+  const { shape } = output
+  const rank = signal.isSequence ? 3 : 2
+  if (shape.length === rank && shape.at(-1) === signal.features && shape.at(-2) === given.at(-2)) return result
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot compute layer ${kind} as its forward must give its output, ${signalText(signal)}, for the rows of its input: the input has shape [${given}], the current shape is [${shape}]`,
+    { layer: kind, actual: shape },
+  )
 }

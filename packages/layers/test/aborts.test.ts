@@ -2,7 +2,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset } from '@cudnn-rnn/train'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { dense, type LayerExample, type ModelFitOptions, type LayersModel, sequential } from '../src/index.js'
+import { dense, type LayerExample, type LayersModel, type ModelFitOptions, sequential } from '../src/index.js'
 
 const EXAMPLES = [
   { input: [1, 2], label: [1] },

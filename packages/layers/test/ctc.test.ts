@@ -13,10 +13,10 @@ import {
   dense,
   type LayerBatch,
   type LayerExample,
+  type LayersModel,
   lastStep,
   loadModel,
   type ModelFitOptions,
-  type LayersModel,
   sequential,
 } from '../src/index.js'
 

@@ -18,6 +18,7 @@ import {
   functional,
   importKeras,
   input,
+  type LayersModel,
   lastStep,
   layerNorm,
   loadModel,
@@ -26,7 +27,6 @@ import {
   multiHeadAttention,
   reverse,
   rnn,
-  type LayersModel,
   sequential,
 } from '../src/index.js'
 import { dotProduct } from '../src/kinds/dot_product.js'

@@ -31,17 +31,18 @@ import {
   rnn,
   timeDistributed,
 } from '../src/index.js'
-import { layersFromConfig } from '../src/layer_registry.js'
+import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import { dotProduct } from '../src/kinds/dot_product.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
 import { joinSteps } from '../src/kinds/join_steps.js'
 import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
-import { savedLayer } from '../src/saved_layer.js'
 import { stepFunction } from '../src/kinds/step_function.js'
 import { stepOf } from '../src/kinds/step_of.js'
-import { sumOverTime } from '../src/kinds/sum_over_time.js'
 import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
+import { sumOverTime } from '../src/kinds/sum_over_time.js'
+import { layersFromConfig } from '../src/layer_registry.js'
+import { savedLayer } from '../src/saved_layer.js'
 
 const asFile = (layers: readonly LayerDefinition[]): unknown[] => JSON.parse(JSON.stringify(layers.map(savedLayer)))
 const read = (layers: readonly unknown[], given: Readonly<Record<string, LayerDefinition>> = {}) =>

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { infer, valueAndGrad } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, infer, type Value, valueAndGrad } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
@@ -147,6 +147,31 @@ it('disposes everything where a forward or a loss fails', async () => {
   await expect(other.fit([batch], { loss: (t, y) => t.square(y) })).rejects.toThrow(coded('ERR_SHAPE'))
   await expect(other.fit([batch], { loss: () => undefined as never })).rejects.toThrow(coded('ERR_NOT_A_TENSOR'))
   expect(backend.stats().tensors).toBe(before)
+})
+
+const shaped = (forward: Parameters<typeof layer<Record<never, never>, Record<never, never>>>[2]) => {
+  return layer('shaped', {}, forward)({})
+}
+
+it.each([
+  ['a number', (t: GradientTape, x: Value) => t.mean(x)],
+  ['the steps alone', (t: GradientTape, x: Value) => t.mean(x, { axes: [1] })],
+  ['other columns', (t: GradientTape, x: Value) => t.columns(x, 0, 1)],
+  ['other rows, later', async (t: GradientTape, x: Value) => t.slice(x, [0, 1, 0], [T, B - 1, I])],
+])('refuses a forward that gives %s in place of its output', async (_, forward) => {
+  using backend = openReferenceBackend()
+  const layers = [dense({ units: I }), shaped((__, input) => ({ output: input, forward }))]
+  using model = sequential(backend, layers, { inputSize: I })
+  const { tensors } = backend.stats()
+  await expect(model.predict(batch.input)).rejects.toThrow(coded('ERR_SHAPE', { layer: 'shaped' }))
+  await expect(model.fit([batch], { loss: (t, y) => t.mean(y) })).rejects.toThrow(coded('ERR_SHAPE'))
+  expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
+})
+
+it.each([[[-1, 2]], [[1.5, 2]], [['a', 2]]])('refuses a variable of the shape %o', (shape) => {
+  using backend = openReferenceBackend()
+  const wrong = shaped((_, input) => ({ variables: { w: [shape as never, 0] }, output: input, forward: (_, x) => x }))
+  expect(() => sequential(backend, [wrong], { inputSize: I })).toThrow(coded('ERR_SHAPE'))
 })
 
 it('refuses definitions, options and inputs that are wrong', () => {

@@ -11,7 +11,7 @@ import {
   type ModelOptions,
   type Stream,
 } from '@cudnn-rnn/models'
-import type { GradientTape } from '@cudnn-rnn/ops/executor'
+import { checkedStreamState, type GradientTape } from '@cudnn-rnn/ops/executor'
 import { fromBase64, toBase64 } from '../base64.js'
 import type { Forwarded, LayerInput } from '../forwarded.js'
 import { hostTensor } from '../host_tensor.js'
@@ -275,6 +275,8 @@ export class RecurrentLayer extends Layer {
       },
       reset: (rows) => stream.reset(rows),
       state: (rows) => stream.state(rows),
+      checkedState: (state, count = batch) =>
+        checkedStreamState(this.model.descriptor, this.backend.dtype, state, count),
       restore: (state, rows) => stream.restore(state as Awaited<ReturnType<Stream['state']>>, rows),
       dispose: () => stream.dispose(),
     }

@@ -1,4 +1,4 @@
-import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkOptions, codedRangeError, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { checkStreamRows, checkTensor } from '@cudnn-rnn/ops/executor'
@@ -109,13 +109,7 @@ export class ModelStream {
   /** Continues from the result of {@link state}. Throws RangeError `ERR_STREAM_BUSY`, `ERR_LAYER_STATES`. */
   restore(state: unknown): void {
     this.#checkIdle('restore the state of a stream')
-    if (!Array.isArray(state)) {
-      throw codedRangeError(
-        'ERR_LAYER_STATES',
-        `Cannot restore the state of a stream as it must be what state() returned: current value is ${describeValue(state)}`,
-      )
-    }
-    this.#stream.restore(state)
+    this.#stream.restore(this.#stream.checkedState(state))
   }
 
   dispose(): void {

@@ -21,8 +21,6 @@ export function openModelStreamPool({ graph, executor }: WholeModel, options: St
   const isIds = input.features === null
   const count = isIds ? Math.min(...graph.layers.flatMap(sizesOfTables)) : 0
   let rows: GraphStream
-  /** States that a caller gives are tried on it. */
-  const trial = graph.openStream(1)
   const network: RowNetwork<unknown> = {
     dtype: executor.dtype,
     inputSize: input.features ?? 1,
@@ -50,22 +48,11 @@ export function openModelStreamPool({ graph, executor }: WholeModel, options: St
     },
     reset: (row) => rows.reset([row]),
     state: (row) => rows.state([row]),
-    checkedState(state) {
-      trial.restore(state)
-      return structuredClone(state)
-    },
+    checkedState: (state) => rows.checkedState(state, 1),
     restore: (row, state) => rows.restore(state, [row]),
-    dispose() {
-      rows.dispose()
-      trial.dispose()
-    },
+    dispose: () => rows.dispose(),
   }
-  try {
-    const pool = streamPoolOf(network, options)
-    rows = graph.openStream(pool.stats().maxStreams)
-    return pool
-  } catch (error) {
-    trial.dispose()
-    throw error
-  }
+  const pool = streamPoolOf(network, options)
+  rows = graph.openStream(pool.stats().maxStreams)
+  return pool
 }

@@ -2,7 +2,7 @@ import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import { openWeightFile } from '@cudnn-rnn/interop'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, test } from 'vitest'
-import { apply, concat, dense, functional, input, merge, type LayersModel, sequential } from '../../src/index.js'
+import { apply, concat, dense, functional, input, type LayersModel, merge, sequential } from '../../src/index.js'
 
 const d = (units: number) => dense({ units })
 

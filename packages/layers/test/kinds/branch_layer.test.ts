@@ -16,6 +16,7 @@ import {
   multiply,
   sequential,
 } from '../../src/index.js'
+import { statelessStream } from '../../src/layer_stream.js'
 
 const dtype = 'float64' as const
 const doubles = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
@@ -47,7 +48,7 @@ class FailingLayer extends Layer {
     const step = async () => {
       throw failure
     }
-    return { step, reset() {}, state: async () => null, restore() {}, dispose() {} }
+    return statelessStream(step)
   }
 }
 

@@ -184,6 +184,44 @@ describe('ModelStream', () => {
       expect(await Promise.all([first, second])).toEqual(expected)
     }))
 
+  test.each([
+    ['a causal convolution', conv1d({ filters: 2, kernelSize: 3, padding: 'causal' })],
+    ['a mean', meanOverTime()],
+    ['a network', cudnnLSTM({ numUnits: 2 })],
+    ['a cell', rnn(new LSTMCell(2, { dtype }))],
+  ])('refuses more streams of %s than there is memory', (_, each) => {
+    using backend = openReferenceBackend({ dtype })
+    using model = sequential(backend, [each], { inputSize: I })
+    expect(() => model.stream({ batch: 2 ** 45 })).toThrow(coded('ERR_OUT_OF_MEMORY'))
+  })
+
+  test('restores a state whole or not at all', () =>
+    withStream(
+      [conv1d({ filters: 2, kernelSize: 3, padding: 'causal' }), cudnnLSTM({ numUnits: 2 })],
+      async (stream) => {
+        await stream.step(x(1))
+        const earlier = (await stream.state()) as readonly object[]
+        await stream.step(x(2))
+        const before = await stream.state()
+        const { proxy, revoke } = Proxy.revocable([], {})
+        revoke()
+        const fails = () => {
+          throw new Error('a getter')
+        }
+        for (const wrong of [
+          { ...earlier[1], h: waves([1, B, 3]) },
+          Object.defineProperty({}, 'h', { get: fails }),
+          proxy,
+        ]) {
+          expect(() => stream.restore([earlier[0], wrong])).toThrow(
+            coded(expect.stringMatching(/^ERR_(SHAPE|NOT_A_STATE)$/)),
+          )
+        }
+        expect(() => stream.restore(proxy)).toThrow(coded('ERR_LAYER_STATES'))
+        expect(await stream.state()).toEqual(before)
+      },
+    ))
+
   test('refuses reset and restore while a step is running, and allows them after it', () =>
     withStream(LAYERS['a cell'](), async (stream) => {
       const state = await stream.state()

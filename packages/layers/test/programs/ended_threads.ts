@@ -12,7 +12,20 @@ import { CudnnLSTM, openWorkerPool, serveStreams } from '@cudnn-rnn/models'
 import type { Backend } from '@cudnn-rnn/ops'
 import { ctcLoss } from '@cudnn-rnn/train/ctc'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
-import { cudnnLSTM, dense, importKeras, lastStep, loadModel, sequential } from '../../src/index.js'
+import {
+  apply,
+  conv1d,
+  cudnnLSTM,
+  dense,
+  functional,
+  importKeras,
+  input as inputOf,
+  lastStep,
+  loadModel,
+  multiHeadAttention,
+  rnn,
+  sequential,
+} from '../../src/index.js'
 
 type Operation = () => unknown
 
@@ -46,6 +59,16 @@ async function operationsOf(executor: string): Promise<Operation[]> {
   cell.build(8, { seed: 1 })
   const examples = Array.from({ length: 16 }, (_, label) => ({ input: values(6, 8), label: label % 2 }))
   const saved = sequential(backend, [cudnnLSTM({ numUnits: 8, inputSize: 8 }), dense({ units: 2 })])
+  const [past, future] = [inputOf('past', { features: 8 }), inputOf('future', { features: 8 })]
+  const read = apply(cudnnLSTM({ numUnits: 8 }), past)
+  const query = apply(rnn(new LSTMCell(8)), future)
+  const attended = apply(multiHeadAttention({ heads: 2, keySize: 4 }), query, { others: [read] })
+  const reader = functional(backend, [past, future], { y: attended })
+  const both = { past: values(6, 2, 8), future: values(4, 2, 8) }
+  const convolved = [conv1d({ filters: 8, kernelSize: 3, padding: 'causal' }), cudnnLSTM({ numUnits: 8 }), lastStep()]
+  const windows = sequential(backend, [...convolved, dense({ units: 2 })], { inputSize: 8 })
+  const windowPool = windows.streamPool({ maxStreams: 4 })
+  const windowRows = Array.from({ length: 4 }, () => windowPool.open())
   // Savers of one folder wait for each other.
   const prefix = fileURLToPath(new URL(`saved-${process.pid}-${threadId}/model`, import.meta.url))
   await saved.save(prefix)
@@ -75,6 +98,20 @@ async function operationsOf(executor: string): Promise<Operation[]> {
         maxSteps: 3,
       }),
     async () => (await open()).dispose(),
+    () => reader.predict(both),
+    () =>
+      sequential(backend, [rnn(new LSTMCell(8)), multiHeadAttention({ heads: 2, keySize: 4 })], { inputSize: 8 }).fit(
+        examples.map(({ input }) => ({ input, label: input })),
+        { loss: 'mean_squared_error', maxSteps: 2 },
+      ),
+    async () => {
+      const stepped = windows.stream()
+      await stepped.step(values(1, 8))
+      stepped.restore(await stepped.state())
+      stepped.dispose()
+    },
+    () => Promise.all(windowRows.map((row) => row.step(values(8)))),
+    () => windows.export('onnx'),
     () => saved.save(prefix),
     async () => (await loadModel(backend, prefix)).dispose(),
     // The HDF5 library runs in a separate thread.

@@ -3,8 +3,8 @@ import { lossGradients } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { modelLoss, outputLengths, rowLabels, weightsOf } from '../../src/training/batch_loss.js'
 import { dense, type LayerBatch, lastStep, maxPool1d, sequential } from '../../src/index.js'
+import { modelLoss, outputLengths, rowLabels, weightsOf } from '../../src/training/batch_loss.js'
 import type { CheckedLoss } from '../../src/training/losses.js'
 
 const floats = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })

@@ -8,7 +8,7 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, hiddenColumns, type Tensor } from '@cudnn-rnn/canonical'
-import { dtypeOf, passShapes } from '@cudnn-rnn/ops/executor'
+import { allocating, dtypeOf, passShapes } from '@cudnn-rnn/ops/executor'
 
 /** Steps on an executor that has no stepper: the state is read back after every step and given to the next. */
 export class ForwardStepper implements RnnQueuedStepper {
@@ -97,7 +97,7 @@ export class ForwardStepper implements RnnQueuedStepper {
 
   #zeros(shape: readonly number[]): Tensor {
     const { array } = DTYPES[this.#backend.dtype]
-    return { data: new array(elementCount(shape)) as FloatArray, shape }
+    return { data: allocating('open a stream', () => new array(elementCount(shape)) as FloatArray), shape }
   }
 }
 

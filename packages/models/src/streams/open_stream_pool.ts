@@ -1,13 +1,12 @@
-import { describeValue, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { checkArguments, checkIsObject, codedRangeError, methods } from '@cudnn-rnn/canonical/rules'
 import type { Backend, FloatDType, Rnn, RnnStepper, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
-import { allocating, checkCellState, checkTensor, passShapes } from '@cudnn-rnn/ops/executor'
+import { allocating, checkedStreamState } from '@cudnn-rnn/ops/executor'
 import { BatchingPool } from './batching_pool.js'
 import { checkPoolOptions, type StreamPoolOptions } from './pool_options.js'
 import { QueuedStream } from './queued_stream.js'
 import type { RowNetwork } from './row_network.js'
 import type { StreamPool } from './stream_pool.js'
-import { checkIsState } from './stream_state.js'
 
 /** Opens a pool over the executor's own stepper. */
 export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamPoolOptions): StreamPool {
@@ -106,7 +105,7 @@ function stepperRows(descriptor: RnnDescriptor, dtype: FloatDType, stepper: RnnS
     },
     reset: (row) => stepper.reset([row]),
     state: async (row) => stepper.state([row]),
-    checkedState: (state) => checkedState(descriptor, dtype, state),
+    checkedState: (state) => checkedStreamState(descriptor, dtype, state, 1),
     restore: (row, state) => stepper.restore(state, [row]),
     dispose: () => stepper.dispose(),
   }
@@ -123,21 +122,8 @@ function queuedRows(descriptor: RnnDescriptor, dtype: FloatDType, stream: Queued
     },
     reset: (row) => stream.reset([row]),
     state: (row) => stream.state([row]),
-    checkedState: (state) => checkedState(descriptor, dtype, state),
+    checkedState: (state) => checkedStreamState(descriptor, dtype, state, 1),
     restore: (row, state) => stream.restore(state, [row]),
     dispose: () => stream.dispose(),
   }
-}
-
-/** A copy of a state of one row. Throws TypeError `ERR_NOT_A_STATE`, `ERR_DTYPE`; RangeError `ERR_SHAPE`. */
-function checkedState(descriptor: RnnDescriptor, dtype: FloatDType, state: RnnStreamState): RnnStreamState {
-  const action = 'restore the state of a stream'
-  checkIsState(state)
-  checkCellState(action, 'c', state.c, descriptor)
-  const shapes = passShapes(descriptor, { time: 1, batch: 1 })
-  const copy = (name: string, tensor: Tensor, shape: readonly number[]): Tensor => {
-    const { data } = checkTensor(action, name, tensor, { dtype, shape })
-    return { data: data.slice(), shape }
-  }
-  return { h: copy('h', state.h, shapes.h), c: shapes.c && copy('c', state.c as Tensor, shapes.c) }
 }

@@ -21,19 +21,18 @@ import {
 import {
   allocating,
   checkIsHostTensor,
-  checkCellState,
   checkIsTensor,
+  checkedStreamState,
   checkParams,
   checkStreamBatch,
   checkStreamRows,
   checkTensor,
-  passShapes,
   type RowNumbers,
   StreamRows,
 } from '@cudnn-rnn/ops/executor'
 import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'
-import { checkIsState, streamBusy } from './stream_state.js'
+import { streamBusy } from './stream_state.js'
 
 const STEP = 'step a stream'
 
@@ -124,16 +123,11 @@ export class QueuedStream extends Inspectable implements Stream {
 
   restore(state: RnnStreamState, rows?: RowNumbers): void {
     const action = 'restore the state of a stream'
-    checkIsState(state)
     this.#checkAlive(action)
     if (this.#waiting > 0) throw streamBusy(action)
     const numbers = rows === undefined ? undefined : this.#rows.copyOf(action, rows)
-    const { dtype } = this.#backend
-    checkCellState(action, 'c', state.c, this.#descriptor)
-    const shapes = passShapes(this.#descriptor, { time: 1, batch: numbers?.length ?? this.batch })
-    const h = checkTensor(action, 'h', state.h, { dtype, shape: shapes.h })
-    const c = shapes.c && checkTensor(action, 'c', state.c as Tensor, { dtype, shape: shapes.c })
-    this.#stepper.restore({ h, c }, numbers)
+    const batch = numbers?.length ?? this.batch
+    this.#stepper.restore(checkedStreamState(this.#descriptor, this.#backend.dtype, state, batch), numbers)
   }
 
   dispose(): void {

@@ -1,9 +1,9 @@
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
-import { checkIsTensor, checkStreamRows, type RowNumbers, StreamRows } from '@cudnn-rnn/ops/executor'
+import { checkIsTensor, checkStreamRows, type RowNumbers, StreamRows, tensorsOfState } from '@cudnn-rnn/ops/executor'
 import type { Stream } from './stream.js'
-import { checkIsState, streamBusy } from './stream_state.js'
+import { streamBusy } from './stream_state.js'
 
 /** A stream over an executor that steps on the calling thread. */
 export class StepperStream extends Inspectable implements Stream {
@@ -61,9 +61,9 @@ export class StepperStream extends Inspectable implements Stream {
   }
 
   restore(state: RnnStreamState, rows?: RowNumbers): void {
-    checkIsState(state)
+    const tensors = tensorsOfState(state)
     this.#checkIdle('restore the state of a stream')
-    this.#stepper.restore(state, rows)
+    this.#stepper.restore(tensors, rows)
   }
 
   dispose(): void {

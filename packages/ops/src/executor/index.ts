@@ -26,6 +26,7 @@ export {
 } from './arguments/rnn_arguments.js'
 export { checkSequenceLengths } from './arguments/sequence_lengths.js'
 export { checkStreamRows, type RowNumbers, StreamRows } from './arguments/stream_rows.js'
+export { checkedStreamState, tensorsOfState } from './arguments/stream_state.js'
 export {
   checkDimensions,
   checkHostTensor,

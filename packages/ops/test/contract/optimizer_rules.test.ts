@@ -1,4 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { OPTIMIZER_MEANINGS } from '../../src/contract/optimizer_meanings.js'
+import type { OptimizerSource } from '../../src/contract/optimizer_rules.js'
 import {
   type BackendTensor,
   OPTIMIZER_RULES,
@@ -6,8 +8,6 @@ import {
   type OptimizerSlots,
   type TensorLike,
 } from '../../src/index.js'
-import { OPTIMIZER_MEANINGS } from '../../src/contract/optimizer_meanings.js'
-import type { OptimizerSource } from '../../src/contract/optimizer_rules.js'
 
 describe('OPTIMIZER_RULES', () => {
   it.each(Object.entries(OPTIMIZER_RULES))('%s has defaults that its own bounds allow', (_, { options }) => {

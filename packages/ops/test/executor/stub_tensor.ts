@@ -1,5 +1,5 @@
-import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/ops'
 
 /** A backend tensor with the fields that argument checks look at. */
 export function stubTensor(

@@ -1,4 +1,4 @@
-import { checkArguments, listOf, nullable, OBJECT } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, codedRangeError, listOf, nullable, OBJECT } from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
@@ -21,6 +21,7 @@ export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTe
 /**
  * Updates a list of variables on their executor. Its state (`slots` and `step`) is all that must be saved to go
  * on exactly; a slot of an opaque buffer has that buffer's layout, so it is saved canonically like the buffer itself.
+ * A variable that is listed twice is RangeError `ERR_INVALID_OPTION`.
  *
  * @example
  * ```ts
@@ -62,6 +63,11 @@ export abstract class Optimizer {
     const action = 'build optimizer'
     if (typeof weightDecay !== 'function') checkHyperparameter(action, 'weightDecay', weightDecay, { minimum: 0 })
     const backend = backendOf(action, variables, 'variables')
+    const twice = variables.find((variable, k) => variables.indexOf(variable) !== k)
+    if (twice !== undefined) {
+      const message = `Cannot ${action} as its variables must be different: ${twice.name} is there twice`
+      throw codedRangeError('ERR_INVALID_OPTION', message, { variable: twice.name })
+    }
     this.backend = backend
     this.variables = [...variables]
     this.#rule = rule

@@ -140,6 +140,15 @@ it('Optimizer.apply refuses before it updates anything', async () => {
   expect(optimizer.step).toBe(0)
 })
 
+it('Optimizer refuses a variable that is listed twice, which it would update twice', () => {
+  using backend = openReferenceBackend()
+  const variables = ['x', 'y'].map((name) => ({ name, backend, value: backend.zeros([2]) })) as readonly Trainable[]
+  expect(() => new Adam([...variables, ...variables.slice(0, 1)])).toThrow(
+    coded('ERR_INVALID_OPTION', { variable: 'x' }),
+  )
+  expect(backend.stats().tensors).toBe(2)
+})
+
 it('Optimizer.apply refuses slots that were disposed and masks that do not fit before it decays anything', async () => {
   using backend = openReferenceBackend()
   const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })

@@ -1,5 +1,5 @@
-import { type BackendTensor, OPTIMIZER_RULES } from '@cudnn-rnn/ops'
 import { describeValue } from '@cudnn-rnn/canonical'
+import { type BackendTensor, OPTIMIZER_RULES } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
 import {

@@ -1,8 +1,8 @@
 import { createRnnDescriptor, layoutKey, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
-import { checkBackwardArguments, checkForwardArguments, MAX_TIME_STEPS } from '../../../src/executor/index.js'
 import type { RnnForwardInputs } from '../../../src/executor/arguments/rnn_arguments.js'
+import { checkBackwardArguments, checkForwardArguments, MAX_TIME_STEPS } from '../../../src/executor/index.js'
 import { stubTensor, zeros } from '../stub_tensor.js'
 
 const [T, B, I, H, P] = [3, 2, 5, 4, 2]

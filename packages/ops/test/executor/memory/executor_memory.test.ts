@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
-import { checkOwnTensor, writableTensor } from '../../../src/executor/memory/executor_memory.js'
 import { HostMemory, ownTensor } from '../../../src/executor/index.js'
+import { checkOwnTensor, writableTensor } from '../../../src/executor/memory/executor_memory.js'
 import { stubTensor, zeros } from '../stub_tensor.js'
 
 const open = () => {

@@ -1,5 +1,5 @@
-import type { Backend, Rnn } from '@cudnn-rnn/ops'
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+import type { Backend, Rnn } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
 import { backendSummary, Lifetime, rnnSummary, tensorSummary } from '../../../src/executor/index.js'
 import { stubTensor } from '../stub_tensor.js'
