@@ -12,10 +12,6 @@ import {
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import { branching } from '../src/kinds/branch_layer.js'
-import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
-import { convLstm } from '../src/kinds/conv_lstm.js'
-import { groupNorm } from '../src/kinds/group_norm.js'
 import {
   activation,
   add,
@@ -47,6 +43,7 @@ import {
 } from '../src/index.js'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { convLstm } from '../src/kinds/conv_lstm.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
 import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'

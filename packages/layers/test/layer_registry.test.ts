@@ -1,8 +1,6 @@
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
-import { convLstm } from '../src/kinds/conv_lstm.js'
 import {
   activation,
   add,
@@ -32,6 +30,7 @@ import {
   timeDistributed,
 } from '../src/index.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
+import { convLstm } from '../src/kinds/conv_lstm.js'
 import { dotProduct } from '../src/kinds/dot_product.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
 import { joinSteps } from '../src/kinds/join_steps.js'
