@@ -15,6 +15,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "HOST_TENSOR_KERNELS",
       "HostBackend",
       "HostMemory",
+      "HostStates",
       "HostStepper",
       "HostTensor",
       "INFEASIBLE_ROWS",
