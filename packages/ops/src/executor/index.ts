@@ -7,6 +7,7 @@
 
 // Arguments
 
+export { BACKEND, checkIsBackend } from './arguments/backend_argument.js'
 export { checkSelection, selectedCanonical } from './arguments/canonical_selection.js'
 export { type CtcProblem, checkCtcLoss } from './arguments/ctc_problem.js'
 export { dtypeOf } from './arguments/dtype_of.js'

@@ -5,6 +5,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
   expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
     [
       "ACTIVATIONS",
+      "BACKEND",
       "CHECKED_ROWS",
       "CallNumbers",
       "DROPOUT_COUNTER",
@@ -53,6 +54,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "checkHostTensor",
       "checkHyperparameter",
       "checkIdValues",
+      "checkIsBackend",
       "checkIsHostTensor",
       "checkIsTensor",
       "checkOptimizes",

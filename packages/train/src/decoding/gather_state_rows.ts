@@ -1,7 +1,6 @@
 import { arrayTypeOf, checkArguments, codedRangeError, kind } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { HostStates } from '@cudnn-rnn/ops/executor'
-import { BACKEND } from '../optimizers/optimizer_spec.js'
+import { BACKEND, HostStates } from '@cudnn-rnn/ops/executor'
 
 const ARGUMENTS = {
   backend: BACKEND,

@@ -6,14 +6,13 @@ import {
   fields,
   kind,
   listOf,
-  methods,
-  type OptionsOf,
   oneOf,
   optional,
+  type OptionsOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
-import { checkRuleValue } from '@cudnn-rnn/ops/executor'
+import { BACKEND, checkRuleValue } from '@cudnn-rnn/ops/executor'
 import type { Trainable } from './trainable.js'
 import { PER_VARIABLE_OPTIONS, type PerVariableOptions } from './per_variable_options.js'
 
@@ -81,9 +80,6 @@ export function checkSettings<Spec extends OptimizerSpec>(
   }
   return settings as ReturnType<typeof checkSettings<Spec>>
 }
-
-/** The part of an executor that `fit`, optimizers and savers use. */
-export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
 
 const TENSOR = kind('a tensor of the executor', isBackendTensor)
 
