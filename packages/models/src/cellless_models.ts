@@ -6,7 +6,7 @@ import { RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
 /** The models without a cell state: TensorFlow's `_CudnnRNNNoInputC`. */
-export abstract class CelllessModel<
+abstract class CelllessModel<
   Cell extends Exclude<CellMode, 'lstm'> = Exclude<CellMode, 'lstm'>,
 > extends RecurrentModel<Cell> {
   constructor(backend: Backend, rnnMode: Cell, options: ModelOptions) {

@@ -11,7 +11,7 @@ export const STATE_OPTIONS = {
   c: checkedElsewhere<TensorLike | null | undefined>(),
 }
 
-export const RECORDED_RUN_OPTIONS = {
+const RECORDED_RUN_OPTIONS = {
   /** The state before the first step, as the result of a run has it. Default: zeros. */
   state: checkedElsewhere<{ readonly h?: Operand | null; readonly c?: Operand | null } | null | undefined>(),
   /** One length in 0..T per batch row, in any order. Default: T. */

@@ -12,7 +12,7 @@ import type { RowNetwork } from './row_network.js'
 import { SharedOutputs } from './shared_outputs.js'
 
 /** A caller's handle of one stream. */
-export class PoolStream<State> extends Inspectable implements PooledStream<State> {
+class PoolStream<State> extends Inspectable implements PooledStream<State> {
   readonly #pool: BatchingPool<State>
   readonly #queue: StreamQueue
 

@@ -11,7 +11,7 @@ const SAVED = fields({ before: checkedElsewhere<Position>(), number: integerFrom
  * @param arrangement names what `arrange` does, for the description of the source
  * @param arrange must give the same list for the same block, block number and epoch.
  */
-export function inBlocks<T, U>(
+function inBlocks<T, U>(
   source: Source<T>,
   size: number,
   arrangement: string,
@@ -75,7 +75,7 @@ export function shuffled<T>(source: Source<T>, bufferSize: number, seed: number)
 }
 
 /** A copy of `values` in random order; draws one number less than it has elements. */
-export function permuted<T>(values: readonly T[], random: Philox): T[] {
+function permuted<T>(values: readonly T[], random: Philox): T[] {
   const result = [...values]
   for (let last = result.length - 1; last > 0; last--) {
     const other = Math.floor(random.uniform() * (last + 1))

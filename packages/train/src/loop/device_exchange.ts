@@ -29,7 +29,7 @@ export interface DeviceExchange {
   close(): Promise<void>
 }
 
-export function totalWeight(results: readonly ShareResult[]): number {
+function totalWeight(results: readonly ShareResult[]): number {
   return results.reduce((sum, { weight }) => sum + weight, 0)
 }
 
@@ -46,18 +46,13 @@ export function meanOfNumbers(results: readonly ShareResult[]): number | undefin
 }
 
 /** A loss as a tensor. */
-export function lossTensor(backend: Backend, { loss }: BatchResult): TensorLike {
+function lossTensor(backend: Backend, { loss }: BatchResult): TensorLike {
   if (typeof loss !== 'number') return loss
   return { data: DTYPES[backend.dtype].array.of(loss), shape: [] }
 }
 
 /** Adds `factor` times a tensor of any executor, or of the host, to `sum`. */
-export async function addScaled(
-  backend: Backend,
-  sum: BackendTensor,
-  share: TensorLike,
-  factor: number,
-): Promise<void> {
+async function addScaled(backend: Backend, sum: BackendTensor, share: TensorLike, factor: number): Promise<void> {
   const isHere = !isBackendTensor(share) || backend.owns(share)
   backend.ops.accumulate(sum, isHere ? share : await share.read(), factor)
 }

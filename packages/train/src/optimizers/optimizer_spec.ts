@@ -17,7 +17,7 @@ import { BACKEND, checkRuleValue } from '@cudnn-rnn/ops/executor'
 import type { Trainable } from './trainable.js'
 
 /** Rules of {@link PerVariableOptions}. */
-export const PER_VARIABLE_OPTIONS = {
+const PER_VARIABLE_OPTIONS = {
   /**
    * Decoupled weight decay (AdamW's): before each update, variable ← variable − learningRate·weightDecay·variable. A function
    * returns each variable's, by its name for example. Default 0.
