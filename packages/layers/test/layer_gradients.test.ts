@@ -44,11 +44,10 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
-import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
+import { timeSoftmax } from '../src/kinds/attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { stepFunction } from '../src/kinds/step_function.js'
-import { stepOf } from '../src/kinds/step_of.js'
-import { sumOverTime } from '../src/kinds/sum_over_time.js'
+import { stepOf, sumOverTime } from '../src/kinds/sequence_pooling.js'
 import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
 import { waves } from './small_data.js'
 
