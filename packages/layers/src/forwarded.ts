@@ -1,5 +1,6 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { type GradientTape, Value } from '@cudnn-rnn/ops/executor'
+import type { Tensor } from '@cudnn-rnn/canonical'
 
 export type LayerGradients = {
   /** Undefined for class ids, which have none. */
@@ -31,4 +32,9 @@ export function forwardedOf({ recording }: GradientTape, result: Value | Forward
   const isLong = !(result instanceof Value) && (result as Forwarded | undefined)?.output instanceof Value
   const output = recording.result('end a tape', isLong ? result.output : result)
   return isLong ? { ...result, output } : { output }
+}
+
+/** Lengths of rows as operations take them. */
+export function lengthsOperand(lengths: Int32Array | null): Tensor<Int32Array> | null {
+  return lengths && { data: lengths, shape: [lengths.length] }
 }

@@ -1,7 +1,7 @@
-import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
-import { type BackendTensor, DTYPES, type FloatDType, type TensorLike } from '@cudnn-rnn/ops'
-import { allocating, checkTensor, type RowNumbers } from '@cudnn-rnn/ops/executor'
+import type { BackendTensor, FloatDType, TensorLike } from '@cudnn-rnn/ops'
+import { checkTensor, HostStates, type RowNumbers } from '@cudnn-rnn/ops/executor'
 
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
@@ -42,43 +42,6 @@ export interface StateForm {
 
 type HostState = readonly Tensor<FloatArray>[]
 
-/** Calls `each` with the beginning of every piece of columns in states, and where it is if there are `rows` alone. */
-function forColumns(
-  { shape }: Tensor,
-  rows: RowNumbers,
-  each: (begin: number, ofRows: number, columns: number) => void,
-): void {
-  const [batch, columns] = shape.slice(-2)
-  const blocks = elementCount(shape) / (batch * columns)
-  for (let block = 0; block < blocks; block++) {
-    for (const [at, row] of rows.entries()) {
-      each((block * batch + row) * columns, (block * rows.length + at) * columns, columns)
-    }
-  }
-}
-
-function shapeOfRows(shape: readonly number[], count: number): readonly number[] {
-  return [...shape.slice(0, -2), count, ...shape.slice(-1)]
-}
-
-/** Copies of the states of rows. */
-function statesOfRows(states: HostState, rows: RowNumbers): HostState {
-  return states.map((state) => {
-    const shape = shapeOfRows(state.shape, rows.length)
-    const data = state.data.slice(0, elementCount(shape))
-    forColumns(state, rows, (from, to, columns) => data.set(state.data.subarray(from, from + columns), to))
-    return { data, shape }
-  })
-}
-
-/** Writes the states of rows. */
-function putStatesOfRows(states: HostState, rows: RowNumbers, given: HostState): void {
-  for (const [k, state] of states.entries()) {
-    const { data } = given[k]
-    forColumns(state, rows, (to, from, columns) => state.data.set(data.subarray(from, from + columns), to))
-  }
-}
-
 /**
  * A stream whose state is in host memory; it begins as zeros.
  *
@@ -88,31 +51,18 @@ export function hostStream(
   form: StateForm,
   step: (input: TensorLike, state: HostState) => Promise<readonly [output: TensorLike, next: HostState]>,
 ): LayerStream {
-  const { dtype, shapes } = form
-  const { array } = DTYPES[dtype]
-  let state: HostState = allocating('open a stream', () => {
-    return shapes.map((shape) => ({ data: new array(elementCount(shape)), shape }))
-  })
-  const copied = (tensors: HostState) => tensors.map(({ data, shape }) => ({ data: data.slice() as FloatArray, shape }))
+  const states = new HostStates(form.dtype, form.shapes)
   return {
     async step(input, rows) {
-      const [output, next] = await step(input, rows === undefined ? state : statesOfRows(state, rows))
-      if (rows === undefined) state = next
-      else putStatesOfRows(state, rows, next)
+      const [output, next] = await step(input, states.copy(rows))
+      states.put(next, rows)
       return output
     },
-    reset(rows) {
-      for (const each of state) {
-        const all = [...Array(each.shape.at(-2)).keys()]
-        forColumns(each, rows ?? all, (begin, _, columns) => each.data.fill(0, begin, begin + columns))
-      }
-    },
-    state: async (rows) => (rows === undefined ? copied(state) : statesOfRows(state, rows)),
-    checkedState: (saved, count) => copied(checkedStates(form, saved, count)),
-    restore(saved, rows) {
-      if (rows === undefined) state = saved as HostState
-      else putStatesOfRows(state, rows, saved as HostState)
-    },
+    reset: (rows) => states.reset(rows),
+    state: async (rows) => states.copy(rows),
+    checkedState: (saved, count) =>
+      checkedStates(form, saved, count).map(({ data, shape }) => ({ data: data.slice(), shape })),
+    restore: (saved, rows) => states.put(saved as HostState, rows),
     dispose() {},
   }
 }
@@ -122,7 +72,7 @@ function checkedStates({ name, dtype, shapes }: StateForm, saved: unknown, count
   const action = `restore the state of ${name}`
   const states = checkStateList(action, saved, shapes.length) as readonly Tensor[]
   return shapes.map((all, index) => {
-    const shape = count === undefined ? all : shapeOfRows(all, count)
+    const shape = count === undefined ? all : [...all.slice(0, -2), count, ...all.slice(-1)]
     return checkTensor(action, `state[${index}]`, states[index], { dtype, shape }) as Tensor<FloatArray>
   })
 }

@@ -43,7 +43,7 @@ import {
 import { NORMALIZED_AXIS, normalized, ONE_SCALE, rms, SHARED_AXES, slopes, standardized } from './keras/keras_scales.js'
 import { AXES, NORMALIZE, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
 import { activation } from './kinds/activation.js'
-import { attention } from './kinds/attention.js'
+import { attention, multiHeadAttention, timeSoftmax } from './kinds/attention.js'
 import { attentionPooling } from './kinds/attention_pooling.js'
 import { diagonal } from './kinds/column_factors.js'
 import { columnScale, columnSlope } from './kinds/column_layers.js'
@@ -54,20 +54,23 @@ import { dotProduct } from './kinds/dot_product.js'
 import { dropout } from './kinds/dropout.js'
 import { embedding } from './kinds/embedding.js'
 import { groupNorm } from './kinds/group_norm.js'
-import { holdPadding } from './kinds/hold_padding.js'
+import { holdPadding, masking } from './kinds/masking.js'
 import { joinSteps } from './kinds/join_steps.js'
 import { layerNorm } from './kinds/layer_norm.js'
-import { masking } from './kinds/masking.js'
 import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
-import { multiHeadAttention, timeSoftmax } from './kinds/multi_head_attention.js'
 import { rearrange } from './kinds/rearrange.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './kinds/recurrent.js'
 import { repeatVector } from './kinds/repeat_vector.js'
 import { reverse } from './kinds/reverse.js'
-import { lastStep, maxOverTime, meanOverTime, takesLastOfBackward } from './kinds/sequence_pooling.js'
+import {
+  lastStep,
+  maxOverTime,
+  meanOverTime,
+  stepOf,
+  sumOverTime,
+  takesLastOfBackward,
+} from './kinds/sequence_pooling.js'
 import { stepFunction } from './kinds/step_function.js'
-import { stepOf } from './kinds/step_of.js'
-import { sumOverTime } from './kinds/sum_over_time.js'
 import { timeDistributed } from './kinds/time_distributed.js'
 import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from './kinds/step_windows.js'
 import type { Layer, LayerConfig, LayerDefinition } from './layer.js'

@@ -6,7 +6,6 @@ import { BasicRNNCell, CudnnCompatibleGRUCell, GRUBlockCell, LSTMCell } from '@c
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
-import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   activation,
@@ -39,18 +38,19 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
+import { timeSoftmax } from '../src/kinds/attention.js'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
-import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { repeatVector } from '../src/kinds/repeat_vector.js'
+import { stepOf, sumOverTime } from '../src/kinds/sequence_pooling.js'
 import { stepFunction } from '../src/kinds/step_function.js'
-import { stepOf } from '../src/kinds/step_of.js'
 import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
-import { sumOverTime } from '../src/kinds/sum_over_time.js'
 import { EXPORTED } from './exported_models.js'
 import { waves } from './small_data.js'
+
+import fixture from '../../../fixtures/layers/keras_outputs.json'
 
 type Forward = ReturnType<Parameters<typeof layer>[2]>['forward']
 

@@ -41,16 +41,15 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
+import { timeSoftmax } from '../src/kinds/attention.js'
 import { branching } from '../src/kinds/branch_layer.js'
 import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import { convLstm } from '../src/kinds/conv_lstm.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
-import { timeSoftmax } from '../src/kinds/multi_head_attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
+import { stepOf, sumOverTime } from '../src/kinds/sequence_pooling.js'
 import { stepFunction } from '../src/kinds/step_function.js'
-import { stepOf } from '../src/kinds/step_of.js'
 import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from '../src/kinds/step_windows.js'
-import { sumOverTime } from '../src/kinds/sum_over_time.js'
 import { waves } from './small_data.js'
 
 const [TIME, BATCH, FEATURES] = [4, 3, 5]

@@ -14,10 +14,8 @@
  * @packageDocumentation
  */
 
-export { CudnnGRU } from './cudnn_gru.js'
+export { CudnnGRU, CudnnRNNRelu, CudnnRNNTanh } from './cellless_models.js'
 export { CudnnLSTM } from './cudnn_lstm.js'
-export { CudnnRNNRelu } from './cudnn_rnn_relu.js'
-export { CudnnRNNTanh } from './cudnn_rnn_tanh.js'
 export type { InitializerOptions } from './initializers.js'
 export type { LSTMOptions, ModelOptions } from './model_options.js'
 export type { RecurrentModel } from './recurrent_model.js'
@@ -28,7 +26,6 @@ export type { RowNetwork } from './streams/row_network.js'
 export type { Stream } from './streams/stream.js'
 export type { PooledStream, StreamPool, StreamPoolStats } from './streams/stream_pool.js'
 export { type ServedPool, type ServingPort, serveStreams } from './threads/serve_streams.js'
-export type { WorkerThread } from './threads/stream_worker.js'
+export type { WorkerStream, WorkerThread } from './threads/stream_worker.js'
 export { openWorkerPool, type WorkerLoss, type WorkerPool } from './threads/worker_pool.js'
-export type { WorkerStream } from './threads/worker_stream.js'
 export { type Params, Variable } from './variable.js'

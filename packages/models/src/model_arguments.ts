@@ -1,7 +1,7 @@
 import { type CellMode, describeValue } from '@cudnn-rnn/canonical'
 import { checkNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
-import { checkIsBackend } from './check_is_backend.js'
+import { checkIsBackend } from '@cudnn-rnn/ops/executor'
 import type { DescriptorOptions } from './model_options.js'
 
 /**

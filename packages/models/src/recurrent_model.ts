@@ -25,21 +25,21 @@ import {
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { type GradientTape, type Operand, ofDtype, TapeHandle, type Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, ofDtype, type Operand, TapeHandle, type Value } from '@cudnn-rnn/ops/executor'
 import type { LSTMOutputGradients } from './call_result.js'
-import { type CreateParamsOptions, checkCreateParamsOptions } from './create_params_options.js'
+import { checkCreateParamsOptions, type CreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
 import { checkModelArguments } from './model_arguments.js'
 import { CALL_OPTIONS, type CallOptions, type DescriptorOptions, type LSTMOptions } from './model_options.js'
-import { recordedRun } from './recorded_run.js'
 import {
+  recordedRun,
   type RecordedRunOptions,
   type RecordedRunResult,
   RUN_OPTIONS,
   type RunOptions,
   type RunResult,
   STATE_OPTIONS,
-} from './run_options.js'
+} from './recorded_run.js'
 import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
 import { openStream, type StreamOptions } from './streams/open_stream.js'
 import { openStreamPool } from './streams/open_stream_pool.js'

@@ -1,8 +1,7 @@
 import { type CellMode, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { tensorSummary } from '@cudnn-rnn/ops/executor'
-import { checkIsBackend } from './check_is_backend.js'
+import { checkIsBackend, tensorSummary } from '@cudnn-rnn/ops/executor'
 
 /**
  * A named tensor that training updates: TensorFlow's variable. `value` stays the same tensor for life; `assign` and the

@@ -6,8 +6,8 @@ import {
   codedRangeError,
   entryOf,
   integerFrom,
-  type OptionsOf,
   optional,
+  type OptionsOf,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkIsTensor, Philox } from '@cudnn-rnn/ops/executor'
@@ -223,4 +223,29 @@ function initialValue(
       typeof initializer === 'function' ? initializer({ random, element, made }) : limit * (2 * random.uniform() - 1)
   }
   return { data, shape }
+}
+
+/** The variables that a wrapper has beside its cell's. */
+export class OwnVariables extends CellVariables {
+  readonly #specs: (inputSize: number) => readonly VariableSpec[]
+
+  constructor(name: string, dtype: FloatDType, specs: (inputSize: number) => readonly VariableSpec[]) {
+    super(name, dtype)
+    this.#specs = specs
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    return this.#specs(inputSize)
+  }
+}
+
+/** Runs `change` on the variables of several cells. If it throws, every cell is as it was before, built or not. */
+export function changeTogether(cells: readonly CellVariables[], change: () => void): void {
+  const savepoints = cells.map((cell) => cell.savepoint())
+  try {
+    change()
+  } catch (error) {
+    for (const restore of savepoints) restore()
+    throw error
+  }
 }

@@ -2,8 +2,6 @@ import type { CellActivation, FloatArray } from '@cudnn-rnn/canonical'
 import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import {
-  addRow,
-  copyRow,
   elementwiseFunction,
   fillRows,
   type GradientTape,
@@ -12,7 +10,6 @@ import {
   transposed,
   type Value,
 } from '@cudnn-rnn/ops/executor'
-import { attendToSlots, slotGradients } from './additive_attention.js'
 import { addToBiasGradient, type CellRun } from '../cell/cell_run.js'
 import { type CellState, leavesOf, mapState, type StateTree } from '../cell/cell_state.js'
 import type { VariableMap } from '../cell/cell_variables.js'
@@ -125,46 +122,6 @@ export class ProgramGraph extends StepGraph {
         const sums = gate(names.map((name) => entryOf(gradients, name).data))
         const trained = trainsRatio ? sums : { ...sums, ratioOn: sums.ratioOn.slice() }
         timeGateGradients(dTime, trained, times, gate(variables), dOpen as FloatArray, leak)
-      },
-    })[0]
-  }
-
-  override additiveAttention(memory: Value, keys: Value, query: Value, vectorName: string): Value {
-    const [batch, width] = query.shape
-    const columns = columnsOf(memory)
-    const sizes = { slots: rowsOf(memory) / batch, width, columns }
-    return this.#computed({
-      ...{ name: 'attention', operands: [memory, keys, query] },
-      constants: [entryOf(this.#variables, vectorName).tensor],
-      shapes: [[batch, columns], [rowsOf(memory)], keys.shape],
-      forward(results, [memory, keys, query, vector]) {
-        attendToSlots(results, { memory, keys, query, vector }, sizes)
-      },
-      backward([memory, keys, query], [dResult], [memoryBefore, keysBefore, queryBefore, v, , ...kept], { gradients }) {
-        const vector = entryOf(gradients, vectorName).data
-        const operands = { memory: memoryBefore, keys: keysBefore, query: queryBefore, vector: v }
-        slotGradients({ memory, keys, query, vector }, dResult as FloatArray, operands, kept, sizes)
-      },
-    })[0]
-  }
-
-  override patches(x: Value, positions: number, sources: Int32Array): Value {
-    const [rows, columns] = [rowsOf(x), columnsOf(x)]
-    const taps = sources.length / positions
-    // Pairs: the start of a pixel, and its place in a patch.
-    const moves: number[] = []
-    for (let k = 0; k < rows * taps; k++) {
-      const source = sources[k % sources.length]
-      if (source < 0) continue
-      moves.push((Math.floor(k / sources.length) * positions + source) * columns, k * columns)
-    }
-    return this.#computed({
-      ...{ name: 'patches', operands: [x], shapes: [[rows, taps * columns]] },
-      forward([y], [data]) {
-        for (let k = 0; k < moves.length; k += 2) copyRow(y, moves[k + 1], data, moves[k], columns)
-      },
-      backward([dx], [dy]) {
-        for (let k = 0; k < moves.length; k += 2) addRow(dx, moves[k], dy as FloatArray, moves[k + 1], columns)
       },
     })[0]
   }

@@ -1,7 +1,7 @@
 import { checkOptions } from '@cudnn-rnn/canonical/rules'
 import type { LSTMStateTuple } from '../cell/cell_state.js'
 import { CellVariables, type VariableSpec } from '../cell/cell_variables.js'
-import type { FusedRNNCell } from '../sequence/fused_rnn_cell.js'
+import type { FusedRNNCell } from '../sequence/fused_wrapper.js'
 import { type LSTMBlockOptions, lstmBlockRule } from './lstm_block_options.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'

@@ -1,10 +1,7 @@
 import { checkOptions } from '@cudnn-rnn/canonical/rules'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellState, StateSize } from '../cell/cell_state.js'
-import type { BuildOptions, VariableMap } from '../cell/cell_variables.js'
-import type { FusedRNNCell } from './fused_rnn_cell.js'
 import type { SequenceInput } from './sequence_layout.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import {
   runSequence,
   SEQUENCE_OPTIONS,
@@ -12,6 +9,19 @@ import {
   type SequenceResult,
   type SequenceRunner,
 } from './sequence_run.js'
+import type { BuildOptions, VariableMap } from '../cell/cell_variables.js'
+import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+
+/** A layer that computes whole sequences at once and cannot be stepped. TensorFlow's `FusedRNNCell`. */
+export interface FusedRNNCell<State extends CellState> extends SequenceRunner<State> {
+  /**
+   * @param inputs [T,B,I], or a list of T tensors [B,I]; outputs have the same form.
+   */
+  call<Sequence extends SequenceInput, Training extends boolean = true>(
+    inputs: Sequence,
+    options?: SequenceOptions<State, Training>,
+  ): SequenceResult<State, Sequence, Training>
+}
 
 /** The cell of a wrapper. */
 type Wrapped = Omit<SequenceRunner<never>, 'pass' | 'build'> & {

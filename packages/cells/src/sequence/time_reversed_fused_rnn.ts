@@ -1,7 +1,6 @@
 import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from '../cell/cell_state.js'
-import type { FusedRNNCell } from './fused_rnn_cell.js'
-import { FusedWrapper } from './fused_wrapper.js'
+import { type FusedRNNCell, FusedWrapper } from './fused_wrapper.js'
 import { reverseSteps } from './sequence_layout.js'
 import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import type { SequenceRunner } from './sequence_run.js'

@@ -1,3 +1,4 @@
+import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { CellState, StateSize } from '../cell/cell_state.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import type { RNNCell } from '../cell/rnn_cell.js'
@@ -32,5 +33,17 @@ export abstract class CellWrapper<State extends CellState> extends CompositeCell
 
   protected override get parts(): readonly CellPart[] {
     return [this.innerPart]
+  }
+}
+
+/** A cell around another one whose output is combined with the input, which has to have as many columns. */
+export abstract class SkipWrapper<State extends CellState> extends CellWrapper<State> {
+  protected override checkInputSize(inputSize: number): void {
+    if (inputSize === this.outputSize) return
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot build ${this.constructor.name} of ${this.cell.name} as input and output must have the same columns: current numbers are ${inputSize} and ${this.outputSize}`,
+      { option: 'inputSize', value: inputSize },
+    )
   }
 }

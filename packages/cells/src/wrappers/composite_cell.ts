@@ -3,11 +3,11 @@ import type { CellState } from '../cell/cell_state.js'
 import {
   type BuildOptions,
   type CellVariables,
+  changeTogether,
   checkBuild,
   type VariableMap,
   type VariableSpec,
 } from '../cell/cell_variables.js'
-import { changeTogether } from '../cell/change_together.js'
 import type { DropoutMasks } from '../cell/dropout_masks.js'
 import { checkFloatTensor, type FloatTensor } from '../cell/float_tensor.js'
 import { GraphCell } from '../graph/graph_cell.js'

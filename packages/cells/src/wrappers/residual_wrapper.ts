@@ -2,7 +2,7 @@ import { checkArguments, checkOptions } from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import type { CellState, StateTree } from '../cell/cell_state.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
-import { SkipWrapper } from './skip_wrapper.js'
+import { SkipWrapper } from './cell_wrapper.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
 
 /**

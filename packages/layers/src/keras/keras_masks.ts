@@ -1,5 +1,5 @@
 import { jsonRecord } from '@cudnn-rnn/canonical/rules'
-import type { Padding } from '../kinds/masked_steps.js'
+import type { Padding } from '../kinds/masking.js'
 import { KERAS_CLASSES } from '../layer_table.js'
 import type { FileGraph, FileLayer, FileValue } from './flat_graph.js'
 import { isMerge, makesMask, RECURRENT_CLASSES } from './keras_graph.js'

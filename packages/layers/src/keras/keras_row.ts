@@ -1,5 +1,5 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import type { Padding } from '../kinds/masked_steps.js'
+import type { Padding } from '../kinds/masking.js'
 import type { Layer, LayerConfig, LayerDefinition } from '../layer.js'
 import type { Signal } from '../signal.js'
 import { activationOf } from './keras_functions.js'

@@ -3,7 +3,7 @@ import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER } from '../layer_build.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import { planned, type VariableTable } from '../planned_layer.js'
-import { lengthsOperand } from './lengths_operand.js'
+import { lengthsOperand } from '../forwarded.js'
 
 const OPTIONS = {
   ...LAYER_OPTIONS,

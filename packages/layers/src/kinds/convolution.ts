@@ -15,11 +15,11 @@ import {
   gathered,
   isOfOneStep,
   outputHeight,
+  PADDINGS,
   type WindowSizes,
   windowLengths,
   windowsUnder,
-} from './window_layer.js'
-import { PADDINGS } from './windows.js'
+} from './windows.js'
 
 const SHARED_OPTIONS = {
   ...LAYER_OPTIONS,

@@ -4,7 +4,7 @@ import { hostTensor } from '../host_tensor.js'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER } from '../layer_build.js'
 import { CLASS_IDS, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
-import { PADDINGS, withoutMasked } from './masked_steps.js'
+import { PADDINGS, withoutMasked } from './masking.js'
 import { planned } from '../planned_layer.js'
 
 const OPTIONS = {

@@ -1,6 +1,6 @@
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
-import { gathered } from './window_layer.js'
+import { gathered } from './windows.js'
 
 /** More values than models join. */
 const MOST = 99

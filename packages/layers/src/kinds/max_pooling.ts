@@ -8,11 +8,11 @@ import {
   gathered,
   isOfOneStep,
   outputHeight,
+  type Padding,
   type WindowSizes,
   windowLengths,
   windowsUnder,
-} from './window_layer.js'
-import type { Padding } from './windows.js'
+} from './windows.js'
 
 const PADDED = ['valid', 'same'] as const satisfies readonly Padding[]
 

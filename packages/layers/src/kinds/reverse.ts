@@ -1,6 +1,6 @@
 import type { LayerDefinition } from '../layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
-import { lengthsOperand } from './lengths_operand.js'
+import { lengthsOperand } from '../forwarded.js'
 import { planned } from '../planned_layer.js'
 
 /**

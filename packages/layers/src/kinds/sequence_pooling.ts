@@ -1,13 +1,14 @@
-import { type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { DTYPES } from '@cudnn-rnn/ops'
 import type { Pooling } from '@cudnn-rnn/ops/executor'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Layer, LayerDefinition } from '../layer.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
-import { lengthsOperand } from './lengths_operand.js'
+import { lengthsOperand } from '../forwarded.js'
 import { planned } from '../planned_layer.js'
 import { hostTensor } from '../host_tensor.js'
 import { hostStream, type LayerStream } from '../layer_stream.js'
+import { layer } from '../own_layer.js'
 
 const LAST_STEP_OPTIONS = {
   /**
@@ -142,3 +143,26 @@ function runningPool(
     return [{ data: y, shape }, state]
   })
 }
+
+/** The sum of each column over a row's steps: [T,B,E] to [B,E]. */
+export const sumOverTime = layer('sumOverTime', {}, (_, input) => ({
+  output: { isSequence: false, features: input.features },
+  forward: (t, x, _variables, { lengths }) => t.sum(t.maskSequence(x, lengthsOperand(lengths)), { axes: [0] }),
+}))
+
+/** One step of each row, counted from its first one: [T,B,E] to [B,E]. */
+export const stepOf = layer('stepOf', { step: integerFrom(0) }, ({ step }, input) => ({
+  output: { isSequence: false, features: input.features },
+  forward: (t, x, _, { lengths }) => {
+    const [time, batch, columns] = x.shape as readonly [number, number, number]
+    const shortest = Math.min(time, ...(lengths ?? []))
+    if (shortest <= step) {
+      throw codedRangeError(
+        'ERR_SEQUENCE_LENGTHS',
+        `Cannot take step ${step} of sequences as each must have more steps: current number is ${shortest}`,
+        { minimum: step + 1, value: shortest },
+      )
+    }
+    return t.reshape(t.slice(x, [step, 0, 0], [1, batch, columns]), [batch, columns])
+  },
+}))

@@ -12,7 +12,7 @@ import {
   type WindowSizes,
   windowLengths,
   windowsUnder,
-} from './window_layer.js'
+} from './windows.js'
 
 const COUNT = integerFrom(1)
 

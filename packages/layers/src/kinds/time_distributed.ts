@@ -2,8 +2,14 @@ import { integerFrom, invalidOption, type OptionsOf, optional } from '@cudnn-rnn
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
-import { checkAreLayers, checkIsLayer } from '../layer_list.js'
-import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import {
+  checkAreLayers,
+  checkIsLayer,
+  checkLayerOptions,
+  doesNotFit,
+  LAYER_OPTIONS,
+  type LayerOptions,
+} from '../layer_options.js'
 import { type LayerStream, statelessStream } from '../layer_stream.js'
 import { GraphLayer } from '../model/graph_layer.js'
 import { chainPlan, ModelGraph } from '../model/model_graph.js'

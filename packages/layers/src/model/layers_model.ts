@@ -14,9 +14,8 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import type { StreamPool, StreamPoolOptions } from '@cudnn-rnn/models'
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
-import type { GradientTape } from '@cudnn-rnn/ops/executor'
+import { checkIsBackend, type GradientTape } from '@cudnn-rnn/ops/executor'
 import type { FitResult } from '@cudnn-rnn/train'
-import { checkIsBackend } from '../backend_argument.js'
 import type { LayerInput } from '../forwarded.js'
 import type {
   CheckedInput,
@@ -28,7 +27,7 @@ import type {
   SequenceLengths,
 } from '../layer.js'
 import { type FileVariables, LayerBuild } from '../layer_build.js'
-import { checkAreLayers } from '../layer_list.js'
+import { checkAreLayers } from '../layer_options.js'
 import { savedPlan } from '../saved_layer.js'
 import type { Signal } from '../signal.js'
 import { joinedInputs, type LayerData, type LayerExample } from '../training/batches.js'

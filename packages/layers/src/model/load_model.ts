@@ -12,15 +12,15 @@ import {
   kind,
   listOf,
   OBJECT,
-  type OptionsOf,
   optional,
+  type OptionsOf,
   TEXT,
   where,
 } from '@cudnn-rnn/canonical/rules'
 import { CheckpointError, type FileStore, isFileStore, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import type { Backend } from '@cudnn-rnn/ops'
 import { RestoreError, Saver } from '@cudnn-rnn/saveable'
-import { checkIsBackend } from '../backend_argument.js'
+import { checkIsBackend } from '@cudnn-rnn/ops/executor'
 import { MERGES } from '../kinds/merges.js'
 import type { LayerDefinition } from '../layer.js'
 import { NAME } from '../layer_build.js'

@@ -15,8 +15,7 @@ import {
 import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { LayerDefinition } from '../layer.js'
 import { NAME } from '../layer_build.js'
-import { checkIsLayer } from '../layer_list.js'
-import { LAYER_OPTIONS } from '../layer_options.js'
+import { checkIsLayer, LAYER_OPTIONS } from '../layer_options.js'
 import type { Signal } from '../signal.js'
 import type { GraphPlan, PlanNode, Ref } from './model_graph.js'
 

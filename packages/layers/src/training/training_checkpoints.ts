@@ -6,11 +6,11 @@ import {
   checkOptions,
   codedRangeError,
   codedTypeError,
-  type ErrorCode,
   either,
+  type ErrorCode,
+  fields,
   FINITE,
   FUNCTION,
-  fields,
   hasErrorCode,
   integerFrom,
   jsonObject,
@@ -18,9 +18,9 @@ import {
   listOf,
   methods,
   nullable,
-  type OptionsOf,
   oneOf,
   optional,
+  type OptionsOf,
   PATH,
   recordOf,
   TEXT,
@@ -39,10 +39,10 @@ import { makeDirectory } from '@cudnn-rnn/checkpoint/files'
 import { type Backend, isBackendTensor } from '@cudnn-rnn/ops'
 import { type NumericTensor, type Saveable, Saver } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
+import { BACKEND } from '@cudnn-rnn/ops/executor'
 import type { RecurrentModel } from '../kinds/recurrent.js'
 import { saveablesOf, savedOnly } from '../model/variable_saveables.js'
 
-const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
 const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical', 'canonicalToParams')
 const OPTIONS = {
   /** The recurrent models whose opaque buffers are trained: they and their slots are saved canonically. */

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { apply, functional, input } from '../../src/index.js'
 import { joinSteps } from '../../src/kinds/join_steps.js'
-import { stepOf } from '../../src/kinds/step_of.js'
+import { stepOf } from '../../src/kinds/sequence_pooling.js'
 
 const joined = (backend: Backend) => {
   const [a, b] = [input('a', { features: 1 }), input('b', { features: 1 })]

@@ -1,23 +1,70 @@
+import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { describeValue, type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { arrayTypeOf, codedRangeError, codedTypeError, liveLength, required } from '@cudnn-rnn/canonical/rules'
-import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { checkIsTensor, checkTensor } from '@cudnn-rnn/ops/executor'
+import type { PooledStream, StreamPool, StreamPoolStats } from './stream_pool.js'
+import { isStep, type QueuedStep, StreamQueue } from './stream_queue.js'
 import { EndOfTurn } from './end_of_turn.js'
 import { poolDisposed, streamClosed } from './pool_errors.js'
 import type { CheckedPoolOptions } from './pool_options.js'
-import { PoolStream, type StreamOperations } from './pool_stream.js'
 import { RecentSamples } from './recent_samples.js'
 import type { RowNetwork } from './row_network.js'
 import { SharedOutputs } from './shared_outputs.js'
-import type { PooledStream, StreamPool, StreamPoolStats } from './stream_pool.js'
-import { isStep, type QueuedStep, StreamQueue } from './stream_queue.js'
+
+/** A caller's handle of one stream. */
+class PoolStream<State> extends Inspectable implements PooledStream<State> {
+  readonly #pool: BatchingPool<State>
+  readonly #queue: StreamQueue
+
+  constructor(pool: BatchingPool<State>, queue: StreamQueue) {
+    super()
+    this.#pool = pool
+    this.#queue = queue
+  }
+
+  get waiting(): number {
+    return this.#queue.waiting
+  }
+
+  get closed(): boolean {
+    return this.#queue.ended !== undefined
+  }
+
+  step(frame: TensorLike): Promise<Tensor> {
+    return this.#pool.step(this.#queue, frame)
+  }
+
+  state(): Promise<State> {
+    return this.#pool.state(this.#queue)
+  }
+
+  restore(state: State): void {
+    this.#pool.restore(this.#queue, state)
+  }
+
+  reset(): void {
+    this.#pool.reset(this.#queue)
+  }
+
+  close(): void {
+    this.#pool.close(this.#queue)
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'PooledStream', waiting: this.waiting, state: this.closed ? 'closed' : 'open' }
+  }
+}
 
 /**
  * Gathers the next time step of every stream that has one into a *round*, and computes rounds one after another
  * (docs/streams.md). A frame is copied once, to its place in the round or, while earlier frames of its stream wait, to the
  * stream's queue.
  */
-export class BatchingPool<State> extends Inspectable implements StreamPool<State>, StreamOperations<State> {
+export class BatchingPool<State> extends Inspectable implements StreamPool<State> {
   readonly #network: RowNetwork<State>
   readonly #options: CheckedPoolOptions
   readonly #inputSize: number

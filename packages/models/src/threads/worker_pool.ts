@@ -8,16 +8,15 @@ import {
   guarded,
   integerIn,
   methods,
-  type OptionsOf,
   optional,
+  type OptionsOf,
   reportFailure,
   typed,
 } from '@cudnn-rnn/canonical/rules'
 import type { RnnStreamState } from '@cudnn-rnn/ops'
 import { poolDisposed } from '../streams/pool_errors.js'
 import type { StreamPoolStats } from '../streams/stream_pool.js'
-import { StreamWorker, type WorkerState, type WorkerThread } from './stream_worker.js'
-import type { WorkerStream } from './worker_stream.js'
+import { StreamWorker, type WorkerState, type WorkerStream, type WorkerThread } from './stream_worker.js'
 
 const OPTIONS = {
   /** Worker threads, 1..1,024: usually one for each physical core, with `threads: 1` in their executors. */

@@ -7,6 +7,7 @@
 
 // Arguments
 
+export { BACKEND, checkIsBackend } from './arguments/backend_argument.js'
 export { checkSelection, selectedCanonical } from './arguments/canonical_selection.js'
 export { type CtcProblem, checkCtcLoss } from './arguments/ctc_problem.js'
 export { dtypeOf } from './arguments/dtype_of.js'
@@ -130,6 +131,7 @@ export { HostBackend } from './host/host_backend.js'
 export { type HostCompute, type HostOperands, hostKernels } from './host/host_kernels.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { hostRow } from './host/host_row.js'
+export { HostStates } from './host/host_states.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'

@@ -5,6 +5,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
   expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
     [
       "ACTIVATIONS",
+      "BACKEND",
       "CHECKED_ROWS",
       "CallNumbers",
       "DROPOUT_COUNTER",
@@ -15,6 +16,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "HOST_TENSOR_KERNELS",
       "HostBackend",
       "HostMemory",
+      "HostStates",
       "HostStepper",
       "HostTensor",
       "INFEASIBLE_ROWS",
@@ -52,6 +54,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "checkHostTensor",
       "checkHyperparameter",
       "checkIdValues",
+      "checkIsBackend",
       "checkIsHostTensor",
       "checkIsTensor",
       "checkOptimizes",

@@ -1,28 +1,24 @@
 import {
   checkArguments,
   checkOptions,
+  fields,
   FLAG,
   FUNCTION,
-  fields,
   integerFrom,
   kind,
   methods,
   NUMBER,
   NUMBERS,
-  type OptionsOf,
   optional,
+  type OptionsOf,
   where,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
-import { batched } from './batch_stage.js'
-import { BUCKET_OPTIONS, type BucketOptions, bucketedByLength } from './bucket_stage.js'
-import { mapped } from './map_stage.js'
+import { batched, mapped, prefetched, repeated } from './stages.js'
+import { BUCKET_OPTIONS, bucketedByLength, type BucketOptions, shuffled } from './block_stages.js'
 import { type PaddedSequences, padSequences } from './pad_sequences.js'
-import { prefetched } from './prefetch_stage.js'
-import { repeated } from './repeat_stage.js'
 import { EMPTY_SHARE, isEmptyShare, shareOf, type World } from './shard_stage.js'
-import { shuffled } from './shuffle_stage.js'
-import { arraySource, type Cursor, countedSource, describe, type Position, type Source } from './source.js'
+import { arraySource, countedSource, type Cursor, describe, type Position, type Source } from './source.js'
 
 const ACTION = 'build dataset'
 const COUNT = integerFrom(1)

@@ -58,7 +58,7 @@ export function savedPosition<Saved>(position: Position | undefined, rule: Rule<
 }
 
 /** The number of elements before a position. */
-export function savedPlace(position: Position | undefined): number {
+function savedPlace(position: Position | undefined): number {
   return savedPosition(position, PLACE) ?? 0
 }
 
@@ -100,20 +100,30 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
   }
 }
 
-/** The elements of an array, in order; a position is an index, reached without reading earlier elements. */
-export function arraySource<T>(array: readonly T[]): Source<T> {
+/** As many elements as `count` returns, by their indices; a position is an index, reached without the elements before. */
+export function indexedSource<T>(count: () => number, at: (index: number) => T, describe: () => string): Source<T> {
   return {
     open(position) {
       let index = savedPlace(position)
       return {
         async next() {
-          if (index >= array.length) return undefined
-          const value = array[index++] as T
+          if (index >= count()) return undefined
+          const value = at(index++)
           return { value, position: index }
         },
         async close() {},
       }
     },
-    describe: () => `array of ${array.length} elements ${fingerprintOf(array)}`,
+    describe,
   }
+}
+
+/** The elements of an array, in order. */
+export function arraySource<T>(array: readonly T[]): Source<T> {
+  const text = () => `array of ${array.length} elements ${fingerprintOf(array)}`
+  return indexedSource(
+    () => array.length,
+    (index) => array[index] as T,
+    text,
+  )
 }

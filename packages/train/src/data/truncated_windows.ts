@@ -9,7 +9,7 @@ import {
   type OptionsOf,
 } from '@cudnn-rnn/canonical/rules'
 import { fingerprintOf } from './fingerprint.js'
-import { type Source, savedPlace } from './source.js'
+import { indexedSource, type Source } from './source.js'
 
 /** One window of truncated back-propagation through time. */
 export interface TokenWindow {
@@ -68,19 +68,10 @@ export function truncatedWindows(ids: Int32Array, options: WindowOptions): Sourc
     }
     return { data, shape: [time, batch] }
   }
-  return {
-    open(position) {
-      let index = savedPlace(position)
-      return {
-        async next() {
-          if (index >= windows) return undefined
-          const value = { inputs: window(index, 0), labels: window(index, 1), restarts: index === 0 }
-          index++
-          return { value, position: index }
-        },
-        async close() {},
-      }
-    },
-    describe: () => `windows of ${time} steps × ${batch} rows of ${ids.length} ids ${fingerprintOf(ids)}`,
-  }
+  const text = () => `windows of ${time} steps × ${batch} rows of ${ids.length} ids ${fingerprintOf(ids)}`
+  return indexedSource(
+    () => windows,
+    (index) => ({ inputs: window(index, 0), labels: window(index, 1), restarts: index === 0 }),
+    text,
+  )
 }

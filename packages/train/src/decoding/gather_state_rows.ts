@@ -1,7 +1,6 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import { arrayTypeOf, checkArguments, codedRangeError, kind } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { BACKEND } from '../optimizers/optimizer_spec.js'
+import { BACKEND, HostStates } from '@cudnn-rnn/ops/executor'
 
 const ARGUMENTS = {
   backend: BACKEND,
@@ -32,7 +31,6 @@ export async function gatherStateRows(
 ): Promise<BackendTensor> {
   checkArguments('gather rows', { backend, state, parents }, ARGUMENTS)
   const { data, shape } = await state.read()
-  const [layers, rows, columns] = shape as [number, number, number]
   if (shape.length !== 3) {
     throw codedRangeError(
       'ERR_SHAPE',
@@ -40,19 +38,16 @@ export async function gatherStateRows(
       { actual: shape },
     )
   }
-  const gathered = new (data.constructor as new (length: number) => FloatArray)(layers * parents.length * columns)
+  const rows = shape[1]
   for (const [row, parent] of parents.entries()) {
-    if (!(parent >= 0 && parent < rows)) {
-      throw codedRangeError(
-        'ERR_ID_OUT_OF_RANGE',
-        `Cannot gather rows as parents[${row}] must be in 0..${rows - 1}: current value is ${parent}`,
-        { argument: 'parents', index: row, value: parent, maximum: rows - 1 },
-      )
-    }
-    for (let layer = 0; layer < layers; layer++) {
-      const from = (layer * rows + parent) * columns
-      gathered.set((data as FloatArray).subarray(from, from + columns), (layer * parents.length + row) * columns)
-    }
+    if (parent >= 0 && parent < rows) continue
+    throw codedRangeError(
+      'ERR_ID_OUT_OF_RANGE',
+      `Cannot gather rows as parents[${row}] must be in 0..${rows - 1}: current value is ${parent}`,
+      { argument: 'parents', index: row, value: parent, maximum: rows - 1 },
+    )
   }
-  return backend.tensor({ data: gathered, shape: [layers, parents.length, columns] })
+  const states = new HostStates(backend.dtype, [shape])
+  states.put([{ data, shape }])
+  return backend.tensor(states.copy(parents)[0])
 }

@@ -3,24 +3,22 @@ import {
   checkArguments,
   checkOptions,
   codedRangeError,
-  FUNCTION,
   fields,
+  FUNCTION,
   listOf,
-  type OptionsOf,
   oneOf,
   optional,
+  type OptionsOf,
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, BackendUnavailableError, isBackendTensor } from '@cudnn-rnn/ops'
-import { checkOwnTensors } from '@cudnn-rnn/ops/executor'
+import { BACKEND, checkOwnTensors } from '@cudnn-rnn/ops/executor'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
 import { checkGradientCount } from '../optimizers/gradient_count.js'
-import { BACKEND, TRAINABLES } from '../optimizers/optimizer_spec.js'
+import { TRAINABLES } from '../optimizers/optimizer_spec.js'
 import type { Trainable } from '../optimizers/trainable.js'
-import type { DeviceExchange, ShareResult } from './device_exchange.js'
+import { type DeviceExchange, GroupExchange, HostExchange, type ShareResult } from './device_exchange.js'
 import { type BatchResult, checkedResult, weightOf } from './gradient_accumulator.js'
-import { GroupExchange } from './group_exchange.js'
-import { HostExchange } from './host_exchange.js'
 
 /** The copy of a model on one device. */
 export interface Replica<Batch> {

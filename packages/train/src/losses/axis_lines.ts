@@ -65,3 +65,10 @@ export function emptyLike(like: FloatArray, length = like.length): FloatArray {
 
 /** A host tensor of floating-point numbers. */
 export type FloatTensor = Tensor<FloatArray>
+
+/** The sum of all elements, in double precision. */
+export function elementSum(data: FloatArray): number {
+  let sum = 0
+  for (let k = 0; k < data.length; k++) sum += data[k]
+  return sum
+}

@@ -1,8 +1,7 @@
-import { checkedElsewhere, checkOptions, type OptionsOf, optional, SHARE } from '@cudnn-rnn/canonical/rules'
+import { checkedElsewhere, checkOptions, optional, type OptionsOf, SHARE } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/ops/executor'
-import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
-import { elementSum } from './element_sum.js'
+import { checkFloats, elementSum, emptyLike, type FloatTensor } from './axis_lines.js'
 import { logSoftmax } from './softmax.js'
 
 const OPTIONS = {

@@ -1,6 +1,5 @@
 import { checkTensor } from '@cudnn-rnn/ops/executor'
-import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
-import { elementSum } from './element_sum.js'
+import { checkFloats, elementSum, emptyLike, type FloatTensor } from './axis_lines.js'
 
 type MeanSquaredErrorResult = {
   readonly loss: number

@@ -11,9 +11,8 @@ import {
 import { backendOf, checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/ops/executor'
 import { fingerprintOf } from '../data/fingerprint.js'
 import { checkGradientCount } from './gradient_count.js'
-import type { OptimizerSpec, Settings } from './optimizer_spec.js'
+import type { OptimizerSpec, PerVariableOptions, Settings } from './optimizer_spec.js'
 import type { Trainable } from './trainable.js'
-import type { PerVariableOptions } from './per_variable_options.js'
 
 /** The options of one update, in which every variable has the same. */
 export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTensor>>

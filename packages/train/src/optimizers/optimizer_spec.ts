@@ -4,18 +4,37 @@ import {
   checkOptions,
   checkOptionValues,
   fields,
+  FUNCTION,
   kind,
   listOf,
-  methods,
-  type OptionsOf,
   oneOf,
   optional,
+  type OptionsOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
-import { checkRuleValue } from '@cudnn-rnn/ops/executor'
+import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule, type TensorLike } from '@cudnn-rnn/ops'
+import { BACKEND, checkRuleValue } from '@cudnn-rnn/ops/executor'
 import type { Trainable } from './trainable.js'
-import { PER_VARIABLE_OPTIONS, type PerVariableOptions } from './per_variable_options.js'
+
+/** Rules of {@link PerVariableOptions}. */
+const PER_VARIABLE_OPTIONS = {
+  /**
+   * Decoupled weight decay (AdamW's): before each update, variable ← variable − learningRate·weightDecay·variable. A function
+   * returns each variable's, by its name for example. Default 0.
+   */
+  // Its errors have the code ERR_HYPERPARAMETER.
+  weightDecay: checkedElsewhere<number | ((variable: Trainable) => number) | undefined>(),
+  /**
+   * Which elements of a variable decay: null all (default), or a tensor of 0 and 1 in its shape, such as `weightDecayMask` makes
+   * for opaque buffers. The optimizer does not dispose it.
+   */
+  decayMask: optional<(variable: Trainable) => TensorLike | null>(FUNCTION),
+  /** The learning rate of each variable, as a multiple of the one that `apply` and `fit` have; 0 freezes it. Default 1. */
+  rateFactor: optional<(variable: Trainable) => number>(FUNCTION),
+}
+
+/** Options of every optimizer by which variables may differ: PyTorch's parameter groups. */
+export interface PerVariableOptions extends OptionsOf<typeof PER_VARIABLE_OPTIONS> {}
 
 /** Frameworks whose formulas differ in the place of ε and in whether the rate enters a velocity. */
 const DEFINITIONS = ['pytorch', 'tensorflow'] as const
@@ -81,9 +100,6 @@ export function checkSettings<Spec extends OptimizerSpec>(
   }
   return settings as ReturnType<typeof checkSettings<Spec>>
 }
-
-/** The part of an executor that `fit`, optimizers and savers use. */
-export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
 
 const TENSOR = kind('a tensor of the executor', isBackendTensor)
 

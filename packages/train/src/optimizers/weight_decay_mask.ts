@@ -1,8 +1,7 @@
 import { checkArguments, methods } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import { type CanonicalParams, checkDescriptor, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
-
-import { BACKEND } from './optimizer_spec.js'
+import { BACKEND } from '@cudnn-rnn/ops/executor'
 
 /** The used members of a recurrent model; the models of @cudnn-rnn/models have them. */
 export interface CanonicalMap {

@@ -2,8 +2,7 @@ import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { meanOfNumbers, type ShareResult } from '../../src/loop/device_exchange.js'
-import { HostExchange } from '../../src/loop/host_exchange.js'
+import { HostExchange, meanOfNumbers, type ShareResult } from '../../src/loop/device_exchange.js'
 
 const opened: ReturnType<typeof openReferenceBackend>[] = []
 afterEach(() => {
