@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkBytes, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { calledAlike, corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
@@ -162,10 +162,7 @@ class FlaxScan {
       }
       const type = dtype as ElementTypeName
       const size = chunks.reduce((sum, { start, end }) => sum + end - start, 0)
-      const room = size / ELEMENT_TYPES[type].bytes
-      if (checkedCount(this.#path, name, shape, room) !== room) {
-        throw corrupt(this.#path, `${name} of shape [${shape}] has ${size} bytes`)
-      }
+      checkBytes(this.#path, name, type, shape, size)
       return decodeElements(this.#path, name, type, await this.#bytesOf(chunks, size))
     }
     return { name, shape, dtype, read }

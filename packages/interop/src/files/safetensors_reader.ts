@@ -1,5 +1,5 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkBytes, decodeElements, elementTypeOf } from '../elements.js'
 import { corrupt } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
@@ -18,20 +18,6 @@ const LONGEST_HEADER = 100_000_000
 
 /** A header is a map of maps with lists of numbers. */
 const HEADER_LIMITS = { depth: 3, values: 2 ** 21 }
-
-/** Element types by the format's names; others are listed and not read. */
-const DTYPES: ReadonlyMap<string, ElementTypeName> = new Map([
-  ['F64', 'float64'],
-  ['F32', 'float32'],
-  ['F16', 'float16'],
-  ['BF16', 'bfloat16'],
-  ['I64', 'int64'],
-  ['I32', 'int32'],
-  ['I16', 'int16'],
-  ['I8', 'int8'],
-  ['U8', 'uint8'],
-  ['BOOL', 'bool'],
-])
 
 /** An entry of the header. */
 interface HeaderEntry {
@@ -77,12 +63,8 @@ function checkedEntry(path: string, name: string, entry: unknown, room: number):
   if (!(begin >= 0 && begin <= end && end <= room)) {
     throw corrupt(path, `${name} is at ${begin}..${end} of ${room} bytes`)
   }
-  const type = DTYPES.get(dtype)
-  if (type !== undefined) {
-    const { bytes } = ELEMENT_TYPES[type]
-    const count = checkedCount(path, name, shape, room / bytes)
-    if (count * bytes !== end - begin) throw corrupt(path, `${name} of shape [${shape}] has ${end - begin} bytes`)
-  }
+  const type = elementTypeOf('safetensors', dtype)
+  if (type !== undefined) checkBytes(path, name, type, shape, end - begin, room)
   return { name, dtype, shape, begin, end }
 }
 
@@ -103,8 +85,8 @@ function storedTensor(
   start: number,
   { name, dtype, shape, begin, end }: HeaderEntry,
 ): StoredTensor {
-  const read = async () =>
-    decodeElements(source.name, name, DTYPES.get(dtype) ?? 'uint8', await source.read(start + begin, end - begin))
+  const type = elementTypeOf('safetensors', dtype) ?? 'uint8'
+  const read = async () => decodeElements(source.name, name, type, await source.read(start + begin, end - begin))
   return { name, shape, dtype, read }
 }
 

@@ -10,12 +10,8 @@ import { ExternalFiles } from './external_files.js'
 import { CONFIG_LIMITS } from './keras_files.js'
 import { TensorList } from './tensor_list.js'
 
-/** Element types of TensorFlow.js by its names; the others have no elements of one size. */
-const DTYPES: ReadonlyMap<unknown, ElementTypeName> = new Map([
-  ['float32', 'float32'],
-  ['int32', 'int32'],
-  ['bool', 'bool'],
-])
+/** Element types of TensorFlow.js, by its names; the others have no elements of one size. */
+const DTYPES: readonly ElementTypeName[] = ['float32', 'int32', 'bool']
 
 /**
  * A `model.json` of TensorFlow.js: the configuration of a Keras 2 model, and for each group of weights the files beside it that
@@ -71,7 +67,7 @@ async function addGroup(path: string, external: ExternalFiles, list: TensorList,
   for (const { name, dtype, shape, quantization } of weights.map(recordOf)) {
     if (typeof name !== 'string' || !Array.isArray(shape))
       throw corrupt(path, 'each weight must have a name and a shape')
-    const type = DTYPES.get(dtype)
+    const type = DTYPES.find((each) => each === dtype)
     if (type === undefined || quantization !== undefined) {
       const words =
         quantization === undefined

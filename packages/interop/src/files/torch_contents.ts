@@ -1,5 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
@@ -7,20 +7,6 @@ import { joinedName } from './joined_name.js'
 import { PickleDict, PickleObject, PickleTensor, type PickleValue, UnreadTensor } from './pickle_values.js'
 import { stridedElements } from './strided_elements.js'
 import { TensorList } from './tensor_list.js'
-
-/** Storages with elements of these types; others are listed and not read. */
-export const STORAGES: ReadonlyMap<string, ElementTypeName> = new Map([
-  ['DoubleStorage', 'float64'],
-  ['FloatStorage', 'float32'],
-  ['HalfStorage', 'float16'],
-  ['BFloat16Storage', 'bfloat16'],
-  ['LongStorage', 'int64'],
-  ['IntStorage', 'int32'],
-  ['ShortStorage', 'int16'],
-  ['CharStorage', 'int8'],
-  ['ByteStorage', 'uint8'],
-  ['BoolStorage', 'bool'],
-])
 
 /** Nesting of dicts, lists and modules in a checkpoint is shallow; a deeper one is a trap. */
 const DEEPEST = 64
@@ -156,7 +142,7 @@ class Storages {
   /** The tensor of a view; equal views share their `read`. */
   tensor(name: string, view: PickleTensor): StoredTensor {
     const { storage, offset, shape, strides } = view
-    const type = STORAGES.get(storage.type)
+    const type = elementTypeOf('torch', storage.type)
     const id = [storage.type, storage.key, offset, shape, strides].join(';')
     let read = this.#views.get(id)
     if (read === undefined) {
