@@ -38,13 +38,11 @@ export interface FixedInputs {
   readonly sequenceLengths?: readonly number[]
 }
 
-/** A recurrent network of a file, as the models take it. */
-export interface ImportedNetwork {
+/** The fields of networks and of cells. */
+interface Imported {
   /** Its place in the file: the common prefix of its tensors, or a node's name; may be empty. */
   readonly name: string
   readonly convention: Convention
-  readonly descriptor: RnnDescriptor
-  readonly canonical: CanonicalParams
   /** True if a one-directional network reads the sequence from its end. */
   readonly reverse: boolean
   /** True if its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
@@ -54,6 +52,12 @@ export interface ImportedNetwork {
   readonly tensorNames: readonly string[]
   /** Choices for details that the file does not specify, in sentences. */
   readonly notes: readonly string[]
+}
+
+/** A recurrent network of a file, as the models take it. */
+export interface ImportedNetwork extends Imported {
+  readonly descriptor: RnnDescriptor
+  readonly canonical: CanonicalParams
 }
 
 /** Options of an imported cell: `new LSTMBlockCell(numUnits, options)`. */
@@ -80,21 +84,13 @@ export interface ImportedCellOptions {
  * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, ONNX's `clip`,
  * which bounds the inputs of activations, or other activations than the model's.
  */
-export interface ImportedCell {
-  readonly name: string
-  readonly convention: Convention
+export interface ImportedCell extends Imported {
   readonly cell: 'LSTMBlockCell' | 'LSTMCell' | 'GRUBlockCell' | 'CudnnCompatibleGRUCell' | 'BasicRNNCell'
   readonly options: ImportedCellOptions
   readonly inputSize: number
   readonly numUnits: number
   /** The cell's variables by TensorFlow's names. */
   readonly variables: NamedTensors
-  readonly reverse: boolean
-  /** True if its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
-  readonly outputReversed?: true
-  readonly inputs: FixedInputs
-  readonly tensorNames: readonly string[]
-  readonly notes: readonly string[]
 }
 
 /** One way to read some tensors of a file; nothing is read before `result` is called. */
