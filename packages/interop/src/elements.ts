@@ -8,6 +8,8 @@ import type { Elements } from './files/strided_elements.js'
 interface ElementType {
   /** Bytes of one element. */
   readonly bytes: number
+  /** The letter of Python's `struct`. */
+  readonly hdf5?: string
   readonly safetensors?: string
   /** The letters of NumPy's `descr`, after the byte order. */
   readonly npy?: string
@@ -25,24 +27,27 @@ interface ElementType {
 
 /** Element types of weight files under one name each. */
 export const ELEMENT_TYPES = Object.freeze({
-  float64: { bytes: 8, safetensors: 'F64', npy: 'f8', torch: 'DoubleStorage', onnx: 11, array: Float64Array },
-  float32: { bytes: 4, safetensors: 'F32', npy: 'f4', torch: 'FloatStorage', onnx: 1, array: Float32Array },
+  float64: {
+    ...{ bytes: 8, hdf5: 'd', safetensors: 'F64', npy: 'f8', torch: 'DoubleStorage', onnx: 11 },
+    array: Float64Array,
+  },
+  float32: { bytes: 4, hdf5: 'f', safetensors: 'F32', npy: 'f4', torch: 'FloatStorage', onnx: 1, array: Float32Array },
   float16: {
-    ...{ bytes: 2, safetensors: 'F16', npy: 'f2', torch: 'HalfStorage', onnx: 10, array: Float32Array },
-    toNumber: float16ToNumber,
+    ...{ bytes: 2, hdf5: 'e', safetensors: 'F16', npy: 'f2', torch: 'HalfStorage', onnx: 10 },
+    ...{ array: Float32Array, toNumber: float16ToNumber },
   },
   bfloat16: {
-    ...{ bytes: 2, safetensors: 'BF16', torch: 'BFloat16Storage', onnx: 16, array: Float32Array },
-    toNumber: bfloat16ToNumber,
+    ...{ bytes: 2, safetensors: 'BF16', torch: 'BFloat16Storage', onnx: 16 },
+    ...{ array: Float32Array, toNumber: bfloat16ToNumber },
   },
-  int64: { bytes: 8, safetensors: 'I64', npy: 'i8', torch: 'LongStorage', onnx: 7, array: Float64Array },
-  uint64: { bytes: 8, npy: 'u8', onnx: 13 },
-  int32: { bytes: 4, safetensors: 'I32', npy: 'i4', torch: 'IntStorage', onnx: 6, array: Int32Array },
-  uint32: { bytes: 4, npy: 'u4', onnx: 12 },
-  int16: { bytes: 2, safetensors: 'I16', npy: 'i2', torch: 'ShortStorage', onnx: 5, array: Int16Array },
-  uint16: { bytes: 2, npy: 'u2', onnx: 4, array: Uint16Array },
-  int8: { bytes: 1, safetensors: 'I8', npy: 'i1', torch: 'CharStorage', onnx: 3, array: Int8Array },
-  uint8: { bytes: 1, safetensors: 'U8', npy: 'u1', torch: 'ByteStorage', onnx: 2, array: Uint8Array },
+  int64: { bytes: 8, hdf5: 'q', safetensors: 'I64', npy: 'i8', torch: 'LongStorage', onnx: 7, array: Float64Array },
+  uint64: { bytes: 8, hdf5: 'Q', npy: 'u8', onnx: 13 },
+  int32: { bytes: 4, hdf5: 'i', safetensors: 'I32', npy: 'i4', torch: 'IntStorage', onnx: 6, array: Int32Array },
+  uint32: { bytes: 4, hdf5: 'I', npy: 'u4', onnx: 12 },
+  int16: { bytes: 2, hdf5: 'h', safetensors: 'I16', npy: 'i2', torch: 'ShortStorage', onnx: 5, array: Int16Array },
+  uint16: { bytes: 2, hdf5: 'H', npy: 'u2', onnx: 4, array: Uint16Array },
+  int8: { bytes: 1, hdf5: 'b', safetensors: 'I8', npy: 'i1', torch: 'CharStorage', onnx: 3, array: Int8Array },
+  uint8: { bytes: 1, hdf5: 'B', safetensors: 'U8', npy: 'u1', torch: 'ByteStorage', onnx: 2, array: Uint8Array },
   bool: { bytes: 1, safetensors: 'BOOL', npy: 'b1', torch: 'BoolStorage', onnx: 9, array: Uint8Array },
 } satisfies Readonly<Record<string, ElementType>>)
 
@@ -50,7 +55,7 @@ export type ElementTypeName = keyof typeof ELEMENT_TYPES
 
 /** The element type that a format calls so; undefined for one whose tensors are listed and not read. */
 export function elementTypeOf(
-  format: 'safetensors' | 'npy' | 'torch' | 'onnx',
+  format: 'hdf5' | 'safetensors' | 'npy' | 'torch' | 'onnx',
   name: string | number,
 ): ElementTypeName | undefined {
   const rows = Object.entries<ElementType>(ELEMENT_TYPES)

@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { required } from '@cudnn-rnn/canonical/rules'
 import type { Dataset, File, Group } from 'h5wasm'
-import { checkedCount } from '../elements.js'
+import { checkedCount, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
 import { type Hdf5Library, loadHdf5 } from './hdf5_library.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
@@ -224,25 +224,9 @@ function valueInParts(dataset: Dataset): unknown {
   return whole
 }
 
-const FLOATS: ReadonlyMap<string, string> = new Map([
-  ['e', 'float16'],
-  ['f', 'float32'],
-  ['d', 'float64'],
-])
-const INTEGERS: ReadonlyMap<string, string> = new Map([
-  ['b', 'int8'],
-  ['h', 'int16'],
-  ['i', 'int32'],
-  ['q', 'int64'],
-])
-
 /** The library's words are Python `struct`'s: `<f` is float32. */
 function typeInWords(dtype: unknown): string {
-  if (typeof dtype !== 'string') return 'compound'
-  const letter = dtype.replace(/^[<>=|]/, '')
-  const integer = INTEGERS.get(letter.toLowerCase())
-  if (integer !== undefined) return letter === letter.toLowerCase() ? integer : `u${integer}`
-  return FLOATS.get(letter) ?? dtype
+  return typeof dtype === 'string' ? (elementTypeOf('hdf5', dtype.replace(/^[<>=|]/, '')) ?? dtype) : 'compound'
 }
 
 function textAttribute(path: string, file: File, name: string): string | undefined {
