@@ -1,4 +1,14 @@
-import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  fields,
+  ITERABLE,
+  integerFrom,
+  listOf,
+  MAP,
+  madeIn,
+  oneOf,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   checkDescriptor,
@@ -113,9 +123,7 @@ function groupsOf(tensors: readonly NamedShape[]): Group[] {
     const parsed = parseKey(key, of13)
     if (parsed === undefined) continue
     const id = `${parsed.form}:${parsed.name}`
-    const group = groups.get(id) ?? { ...parsed, shapes: new Map() }
-    groups.set(id, group)
-    group.shapes.set(key, shape)
+    madeIn(groups, id, () => ({ ...parsed, shapes: new Map() })).shapes.set(key, shape)
   }
   return [...groups.values()]
 }

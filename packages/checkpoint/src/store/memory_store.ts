@@ -1,4 +1,4 @@
-import { BYTES, checkArguments, ITERABLE, kind, listOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import { BYTES, checkArguments, ITERABLE, kind, listOf, madeIn, TEXT } from '@cudnn-rnn/canonical/rules'
 import { type ByteSource, memorySource } from './byte_source.js'
 import type { FileStore, StoreLock } from './file_store.js'
 
@@ -69,11 +69,7 @@ export class MemoryStore implements FileStore {
   }
 
   folder(name: string): MemoryStore {
-    const known = this.#folders.get(name)
-    if (known !== undefined) return known
-    const made = new MemoryStore([], `${this.name}/${name}`)
-    this.#folders.set(name, made)
-    return made
+    return madeIn(this.#folders, name, () => new MemoryStore([], `${this.name}/${name}`))
   }
 
   lock(name: string, wait: true): Promise<StoreLock>

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
+import { type Json, jsonRecord, madeIn } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile, WeightFormat } from '../weight_file.js'
@@ -53,8 +53,7 @@ function shardsIn(path: string, map: Json): ReadonlyMap<string, Set<string>> {
   for (const [name, places] of Object.entries(map)) {
     for (const place of [places].flat()) {
       if (typeof place !== 'string') throw corrupt(path, `the file of ${name} must be a name: ${describeValue(place)}`)
-      const names = shards.get(place) ?? new Set<string>()
-      shards.set(place, names.add(name))
+      madeIn(shards, place, () => new Set()).add(name)
     }
   }
   if (shards.size === 0) throw corrupt(path, 'its weight_map has no tensors')

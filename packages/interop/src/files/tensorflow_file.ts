@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
+import { hasErrorCode, madeIn } from '@cudnn-rnn/canonical/rules'
 import {
   type BlobLike,
   type ByteSource,
@@ -50,9 +50,7 @@ export async function openTensorflowFiles(
   const open = async (path: string) => {
     const file = files.find(([name]) => name === path)?.[1]
     if (file === undefined || !('blob' in file)) return file
-    const body = bodies.get(path) ?? responseSource(path, file)
-    bodies.set(path, body)
-    return body
+    return madeIn(bodies, path, () => responseSource(path, file))
   }
   return weightFile(await openCheckpointFrom(index[0].slice(0, -'.index'.length), open))
 }

@@ -1,4 +1,5 @@
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import { type ElementTypeName, isFloat, newElements } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
@@ -131,9 +132,7 @@ export class OnnxFolder {
   }
 
   #of({ scope }: OnnxValue): Map<string, FoldedValue | UnfoldedValue> {
-    const known = this.#known.get(scope) ?? new Map<string, FoldedValue | UnfoldedValue>()
-    this.#known.set(scope, known)
-    return known
+    return madeIn(this.#known, scope, () => new Map())
   }
 
   #constant({ scope, name }: OnnxValue): StoredTensor | undefined {

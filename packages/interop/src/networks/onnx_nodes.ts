@@ -11,6 +11,7 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { OnnxModel } from '../files/onnx_model.js'
@@ -153,8 +154,7 @@ async function inputsOf(
   node: OnnxNodeMessage,
   name: string,
 ): Promise<Read | WeightFileError> {
-  const inScope = reads.get(scope) ?? new Map<string, Read>()
-  reads.set(scope, inScope)
+  const inScope = madeIn(reads, scope, () => new Map())
   const key = node.inputs.slice(1).join('\0')
   const known = inScope.get(key)
   if (known !== undefined) return known
@@ -205,8 +205,7 @@ async function networkOf(
   const { cellMode } = descriptor
   const { named: given, sources, notes: own } = read
   const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
-  const inScope = networks.get(scope) ?? new Map<string, ImportedNetwork>()
-  networks.set(scope, inScope)
+  const inScope = madeIn(networks, scope, () => new Map())
   const known = inScope.get(key ?? '')
   if (known !== undefined) return [{ ...known, name }]
   const activations = await activationsOf(path, name, onnx, scope, node)
@@ -279,27 +278,19 @@ function sizesOf(
   R: readonly number[],
 ): { readonly descriptor: RnnDescriptor; readonly summary: string } {
   const way = direction(scope, node)
-  const key = [cellMode, way, W, R].join('\0')
-  const known = descriptors.get(key)
-  if (known !== undefined) return known
-  const [, , inputSize] = W
-  const [, , numUnits] = R
-  if (W.length !== 3 || R.length !== 3 || !inputSize || !numUnits)
-    throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D, with elements`)
-  if (!DIRECTIONS.includes(way)) {
-    throw corrupt(path, `the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${way}`)
-  }
-  const descriptor = createRnnDescriptor({
-    cellMode,
-    numLayers: 1,
-    numUnits,
-    inputSize,
-    inputMode: 'linear_input',
-    direction: way === 'bidirectional' ? 'bidirectional' : 'unidirectional',
+  return madeIn(descriptors, [cellMode, way, W, R].join('\0'), () => {
+    const [, , inputSize] = W
+    const [, , numUnits] = R
+    if (W.length !== 3 || R.length !== 3 || !inputSize || !numUnits)
+      throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D, with elements`)
+    if (!DIRECTIONS.includes(way)) {
+      throw corrupt(path, `the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${way}`)
+    }
+    const direction = way === 'bidirectional' ? 'bidirectional' : 'unidirectional'
+    const sizes = { cellMode, numLayers: 1, numUnits, inputSize, direction, inputMode: 'linear_input' } as const
+    const descriptor = createRnnDescriptor(sizes)
+    return { descriptor, summary: sizesInWords('onnx', descriptor) }
   })
-  const sizes = { descriptor, summary: sizesInWords('onnx', descriptor) }
-  descriptors.set(key, sizes)
-  return sizes
 }
 
 /**

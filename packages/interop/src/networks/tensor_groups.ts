@@ -1,4 +1,5 @@
 import type { FloatArray, NamedTensors, Tensor } from '@cudnn-rnn/canonical'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 
 /** Tensors of one module: those that share a prefix, by their own names. */
@@ -21,9 +22,7 @@ export function groupTensors(
     const parts = split(tensor.name)
     if (parts === undefined) continue
     const [prefix, own] = parts
-    const group = groups.get(prefix) ?? { prefix, tensors: new Map() }
-    groups.set(prefix, group)
-    group.tensors.set(own, tensor)
+    madeIn(groups, prefix, () => ({ prefix, tensors: new Map() })).tensors.set(own, tensor)
   }
   return [...groups.values()]
 }
