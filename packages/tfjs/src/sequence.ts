@@ -92,6 +92,22 @@ export function inputGradients({ products }: Kernels, o: SequenceOperands, dz: F
 }
 
 /**
+ * Adds the gradient of columns of the recurrent kernel, by which `states` [T·B,H] were multiplied: one product of all steps.
+ *
+ * @param dz [T·B,columns], the gradients with respect to the products.
+ */
+export function addRecurrentGradient(
+  { products }: Kernels,
+  { time, batch, units }: SequenceOperands,
+  gradient: ReturnType<typeof matrix>,
+  states: Float32Array,
+  dz: ReturnType<typeof matrix>,
+  columns: number,
+): void {
+  products.addProduct(gradient, transposed(matrix(states, units)), dz, units, columns, time * batch)
+}
+
+/**
  * Moves the gradient with respect to h after step t from `dh` to `arriving`, both [B,H], with the step output's gradient. A
  * masked row passes its h to the next step: its gradient stays in `dh`.
  */
