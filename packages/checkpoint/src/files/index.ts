@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+export { concatenate } from './concatenate.js'
 export type { Crc } from './crc.js'
 export { crc32 } from './crc32.js'
 export { crc32c } from './crc32c.js'
