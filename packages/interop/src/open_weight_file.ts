@@ -25,6 +25,7 @@ import {
 } from '@cudnn-rnn/checkpoint'
 import { AGENT, detectFormat, detectZip, type FileKind } from './detect_format.js'
 import { calledAlike, noneNamed, unsupported, WeightFileError } from './errors.js'
+import { closingOnError } from './files/closing_on_error.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
@@ -101,13 +102,10 @@ async function openOf(given: WeightInput, format: WeightFormat | undefined): Pro
       return openTensorflow(input, isDirectory)
   }
   const source = await sourceOf(input)
-  try {
+  return closingOnError(source, async () => {
     checkIsNoShard(source.name)
-    return await open(source, await kindOf(source, format), typeof input === 'string')
-  } catch (error) {
-    await source.close()
-    throw error
-  }
+    return open(source, await kindOf(source, format), typeof input === 'string')
+  })
 }
 
 /** The kind of a file, also of one whose format the caller names: it may be in an older container or in shards. */

@@ -1,4 +1,5 @@
 import type { StoredTensor } from '../stored_tensor.js'
+import { closingOnError } from './closing_on_error.js'
 import type { Hdf5Call, Hdf5Calls } from './hdf5_messages.js'
 import type { Hdf5Input } from './hdf5_mount.js'
 import { Hdf5Session } from './hdf5_session.js'
@@ -40,7 +41,7 @@ const GROUPS_PER_REQUEST = 256
  */
 export async function openHdf5(input: Hdf5Input, size: number): Promise<Hdf5File> {
   const service = (await Hdf5Thread.open(input, size)) ?? (await serviceHere(input))
-  try {
+  return closingOnError(service, async () => {
     const { datasets, heldBytes } = await service.call('list')
     const tensors = datasets.map((dataset, index): StoredTensor => {
       return { ...dataset, read: () => service.call('read', index, dataset) }
@@ -61,10 +62,7 @@ export async function openHdf5(input: Hdf5Input, size: number): Promise<Hdf5File
       texts,
       close: () => service.close(),
     }
-  } catch (error) {
-    await service.close()
-    throw error
-  }
+  })
 }
 
 async function serviceHere(input: Hdf5Input): Promise<Hdf5Service> {

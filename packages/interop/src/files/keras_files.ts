@@ -3,6 +3,7 @@ import { corrupt } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
+import { closingOnError } from './closing_on_error.js'
 import { type Hdf5File, openHdf5 } from './hdf5_file.js'
 import { ofKeras2 } from './keras1_layout.js'
 import type { ArchiveEntry } from './zip_archive.js'
@@ -66,15 +67,6 @@ export async function openKerasArchive(
       await close()
     },
   }))
-}
-
-async function closingOnError<Result>(file: Hdf5File, read: () => Promise<Result>): Promise<Result> {
-  try {
-    return await read()
-  } catch (error) {
-    await file.close()
-    throw error
-  }
 }
 
 /** The description of a model, or the object names of a file of weights alone. */

@@ -4,6 +4,7 @@ import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile, WeightFormat } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
+import { closingOnError } from './closing_on_error.js'
 import { ExternalFiles } from './external_files.js'
 import { TensorList } from './tensor_list.js'
 
@@ -34,17 +35,14 @@ export async function openShards(
     await Promise.all(shards.map((shard) => shard.close()))
     await external.close()
   }
-  try {
+  return closingOnError({ close }, async () => {
     for (const [location, names] of namesOf) {
       const shard = await openShard(await external.open(location))
       shards.push(shard)
       checkNames(path, location, shard, names)
     }
     return { ...joined(path, size, shards), close: () => close().then(() => source.close()) }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  })
 }
 
 /** The names that an index has of each shard. */

@@ -16,6 +16,7 @@ import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
+import { closingOnError } from './closing_on_error.js'
 import { OBJECT_GRAPH, objectNames } from './object_graph.js'
 import { TensorList } from './tensor_list.js'
 
@@ -55,8 +56,8 @@ export async function openTensorflowFiles(
   return weightFile(await openCheckpointFrom(index[0].slice(0, -'.index'.length), open))
 }
 
-async function weightFile(reader: CheckpointReader): Promise<WeightFile> {
-  try {
+function weightFile(reader: CheckpointReader): Promise<WeightFile> {
+  return closingOnError(reader, async () => {
     const { prefix } = reader
     const keys = reader.names()
     const heldBytes = keys.reduce((sum, key) => sum + reader.byteLength(key), 0)
@@ -68,10 +69,7 @@ async function weightFile(reader: CheckpointReader): Promise<WeightFile> {
       if (name !== undefined) list.add({ ...storedTensor(reader, key), name })
     }
     return { format: 'tensorflow', path: prefix, heldBytes, tensors: list.tensors, close: () => reader.close() }
-  } catch (error) {
-    await reader.close()
-    throw error
-  }
+  })
 }
 
 async function objectGraph(reader: CheckpointReader): Promise<Uint8Array | undefined> {

@@ -6,6 +6,7 @@ import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
+import { closingOnError } from './closing_on_error.js'
 import { ExternalFiles } from './external_files.js'
 import { CONFIG_LIMITS } from './keras_files.js'
 import { TensorList } from './tensor_list.js'
@@ -35,12 +36,9 @@ export async function openTfjsModel(source: ByteSource, isPath: boolean): Promis
   if (!Array.isArray(groups)) throw corrupt(path, 'its weightsManifest must be a list')
   const external = new ExternalFiles(path, isPath)
   const list = new TensorList(path, size)
-  try {
+  await closingOnError(external, async () => {
     for (const group of groups) await addGroup(path, external, list, recordOf(group))
-  } catch (error) {
-    await external.close()
-    throw error
-  }
+  })
   const version = topology['keras_version']
   return {
     format: 'keras-json',
