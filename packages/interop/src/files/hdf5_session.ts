@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { required } from '@cudnn-rnn/canonical/rules'
+import { required, zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
@@ -215,7 +215,7 @@ function valueInParts(dataset: Dataset): unknown {
   if (partRows >= rows) return dataset.value
   const first = dataset.slice([[0, partRows]])
   if (!(first instanceof Float32Array || first instanceof Float64Array)) return first
-  const whole = first instanceof Float64Array ? new Float64Array(count) : new Float32Array(count)
+  const whole = zerosLike(first, count)
   whole.set(first)
   const rowLength = count / rows
   for (let row = partRows; row < rows; row += partRows) {

@@ -25,11 +25,11 @@ import type {
   Interpretation,
   InterpretationOptions,
 } from './interpretation.js'
+import { sizesInWords } from './made_interpretations.js'
 import { OnnxFolder } from './onnx_folder.js'
 import { isRecurrent, looksRecurrent } from './onnx_operators.js'
 import { type OnnxScope, visitNodes } from './onnx_scopes.js'
 import type { SharedParameters } from './shared_parameters.js'
-import { sizesInWords } from './sizes_in_words.js'
 
 /** Inputs of the three operators by place; GRU and RNN end earlier. Source: onnx/defs/rnn/defs.cc. */
 const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', 'P'] as const

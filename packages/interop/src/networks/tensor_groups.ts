@@ -52,3 +52,8 @@ async function readEach(groups: readonly Group[]): Promise<NamedTensors[]> {
     return Object.fromEntries(single)
   })
 }
+
+/** Whether a stored tensor is a matrix. */
+export function isMatrix(shape: readonly number[] | undefined): shape is readonly [rows: number, columns: number] {
+  return shape?.length === 2
+}
