@@ -1,3 +1,4 @@
+import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
@@ -90,8 +91,7 @@ function ofPresentLayout(tensor: StoredTensor): StoredTensor {
 
 function versionOf(path: string, metadata: Uint8Array | undefined): Pick<WeightFile, 'kerasVersion'> {
   if (metadata === undefined) return {}
-  const parsed = parseBoundedJson(path, 'its metadata', metadata, CONFIG_LIMITS)
-  const version = typeof parsed === 'object' && parsed !== null && 'keras_version' in parsed && parsed.keras_version
+  const version = jsonRecord(parseBoundedJson(path, 'its metadata', metadata, CONFIG_LIMITS))?.['keras_version']
   return typeof version === 'string' ? { kerasVersion: version } : {}
 }
 

@@ -1,3 +1,4 @@
+import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkBytes, decodeElements, elementTypeOf } from '../elements.js'
 import { corrupt } from '../errors.js'
@@ -37,7 +38,9 @@ export async function openSafetensors(source: ByteSource): Promise<WeightFile> {
   if (length > BigInt(Math.min(size - LENGTH_BYTES, LONGEST_HEADER))) {
     throw corrupt(path, `its header of ${length} bytes does not fit into it, or has more than ${LONGEST_HEADER}`)
   }
-  const header = parseHeader(path, await source.read(LENGTH_BYTES, Number(length)))
+  const text = await source.read(LENGTH_BYTES, Number(length))
+  const header = jsonRecord(parseBoundedJson(path, 'its header', text, HEADER_LIMITS))
+  if (header === undefined) throw corrupt(path, 'its header is not an object')
   const start = LENGTH_BYTES + Number(length)
   const entries = Object.entries(header)
     .filter(([name]) => name !== '__metadata__')
@@ -48,14 +51,8 @@ export async function openSafetensors(source: ByteSource): Promise<WeightFile> {
   return { format: 'safetensors', path, heldBytes: size, tensors: list.tensors, close: () => source.close() }
 }
 
-function parseHeader(path: string, bytes: Uint8Array): Record<string, unknown> {
-  const header = parseBoundedJson(path, 'its header', bytes, HEADER_LIMITS)
-  if (typeof header === 'object' && header !== null && !Array.isArray(header)) return header as Record<string, unknown>
-  throw corrupt(path, 'its header is not an object')
-}
-
 function checkedEntry(path: string, name: string, entry: unknown, room: number): HeaderEntry {
-  const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Record<string, unknown>
+  const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Json
   if (typeof dtype !== 'string' || !isIntegers(shape) || !isIntegers(offsets) || offsets.length !== 2) {
     throw corrupt(path, `the header's entry of ${name} is not a tensor`)
   }
