@@ -7,7 +7,7 @@ import { parseBoundedJson } from './bounded_json.js'
 import { closingOnError } from './closing_on_error.js'
 import { type Hdf5File, openHdf5 } from './hdf5_file.js'
 import { ofKeras2 } from './keras1_layout.js'
-import type { ArchiveEntry } from './zip_archive.js'
+import type { ZipArchive } from './zip_archive.js'
 
 /** Models in models are a few levels deep; a layer has some dozen settings. */
 export const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
@@ -46,11 +46,7 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
 }
 
 /** Opens a `.keras` archive; files as {@link openKerasH5}. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
-export async function openKerasArchive(
-  path: string,
-  entries: ReadonlyMap<string, ArchiveEntry>,
-  close: () => Promise<void>,
-): Promise<WeightFile> {
+export async function openKerasArchive({ path, entries, close }: ZipArchive): Promise<WeightFile> {
   const config = await entries.get('config.json')?.read()
   if (config === undefined) throw corrupt(path, 'config.json is missing')
   const weights = entries.get('model.weights.h5')
