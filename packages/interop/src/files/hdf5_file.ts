@@ -1,6 +1,5 @@
 import type { StoredTensor } from '../stored_tensor.js'
 import { closingOnError } from './closing_on_error.js'
-import type { Hdf5Call, Hdf5Calls } from './hdf5_messages.js'
 import type { Hdf5Input } from './hdf5_mount.js'
 import { Hdf5Session } from './hdf5_session.js'
 import { Hdf5Thread } from './hdf5_thread.js'
@@ -21,13 +20,7 @@ export interface Hdf5File {
 }
 
 /** A session of one file, in a worker thread or in this thread. */
-interface Hdf5Service {
-  call<Call extends Hdf5Call>(
-    call: Call,
-    ...parameters: Parameters<Hdf5Calls[Call]>
-  ): Promise<ReturnType<Hdf5Calls[Call]>>
-  close(): Promise<void>
-}
+type Hdf5Service = Pick<Hdf5Thread, 'call' | 'close'>
 
 /** A request takes bounded time, so it names so many groups. */
 const GROUPS_PER_REQUEST = 256

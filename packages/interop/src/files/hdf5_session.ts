@@ -4,18 +4,14 @@ import { required, zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
+import type { StoredTensor } from '../stored_tensor.js'
 import { type Hdf5Library, loadHdf5 } from './hdf5_library.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
 import { joinedName } from './joined_name.js'
 import { TensorList } from './tensor_list.js'
 
-/** A dataset of an HDF5 file. */
-export interface Hdf5Dataset {
-  /** Path from the root, without the leading `/`. */
-  readonly name: string
-  readonly shape: readonly number[]
-  readonly dtype: string
-}
+/** A dataset of an HDF5 file; its name is the path from the root, without the leading `/`. */
+export type Hdf5Dataset = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
 
 export interface Hdf5Listing {
   readonly datasets: readonly Hdf5Dataset[]

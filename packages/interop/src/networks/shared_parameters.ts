@@ -1,6 +1,7 @@
 import type { AbortSignalLike, CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
 import { madeIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
+import type { Interpretation } from './interpretation.js'
 import { readGroups } from './tensor_groups.js'
 
 type Elements = StoredTensor['read']
@@ -36,16 +37,9 @@ export class SharedParameters {
   }
 
   /** Counts how often the elements of each tensor will be requested. */
-  expect(
-    interpretations: readonly {
-      readonly tensors: readonly StoredTensor[]
-      readonly alsoUses?: readonly StoredTensor[]
-    }[],
-  ): void {
+  expect(interpretations: readonly Pick<Interpretation, 'tensors' | 'alsoUses'>[]): void {
     for (const { tensors, alsoUses = [] } of interpretations) {
-      for (const used of [tensors, alsoUses]) {
-        for (const { read } of used) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
-      }
+      for (const { read } of [...tensors, ...alsoUses]) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
     }
   }
 
