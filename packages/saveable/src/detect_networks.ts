@@ -23,10 +23,7 @@ import { NAMINGS } from './saveable.js'
 import { type StorageForm, schemeOf } from './storage_form.js'
 
 /** Tensors of a checkpoint that are the parameters of one recurrent network. */
-export interface DetectedNetwork {
-  readonly form: StorageForm
-  /** The saveable's name; for `cells` and `opaque` the variable scope, which may be empty. */
-  readonly name: string
+export interface DetectedNetwork extends ParsedKey {
   readonly keys: readonly string[]
   /**
    * Every network of exactly these keys and sizes. Several if sizes are ambiguous (always for relu and tanh), none

@@ -32,12 +32,9 @@ export interface SequenceOperands {
 }
 
 /** Gradients of the loss with respect to the operands of the same names. */
-interface SequenceGradients {
+interface SequenceGradients extends Pick<SequenceOperands, 'kernel' | 'recurrentKernel' | 'states'> {
   /** [T,B,I]. Computed by the call, as x is data in many models. */
   readonly x: () => Float32Array
-  readonly kernel: Float32Array
-  readonly recurrentKernel: Float32Array
-  readonly states: readonly Float32Array[]
 }
 
 /** A sequence that was computed, and its backward. */

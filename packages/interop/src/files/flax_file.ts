@@ -2,10 +2,11 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkBytes, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { calledAlike, corrupt, unsupported } from '../errors.js'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { ListedTensor, StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { type MsgpackHeader, MsgpackScanner } from './msgpack_scanner.js'
+import type { ByteRange } from './protobuf_scanner.js'
 import { TensorList } from './tensor_list.js'
 
 /**
@@ -25,12 +26,7 @@ const MOST_VALUES = 2 ** 20
 const MOST_AXES = 8
 
 /** An array whose elements stay in the file. */
-interface FlaxArray {
-  readonly shape: readonly number[]
-  readonly dtype: string
-  readonly start: number
-  readonly end: number
-}
+type FlaxArray = Omit<ListedTensor, 'name'> & ByteRange
 
 /** The parts of one tensor: one array, or the flat arrays of a chunked one. */
 type Chunks = readonly [FlaxArray, ...FlaxArray[]]

@@ -4,17 +4,15 @@ import { required, zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { ListedTensor } from '../stored_tensor.js'
 import { type Hdf5Library, loadHdf5 } from './hdf5_library.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
 import { joinedName } from './joined_name.js'
 import { TensorList } from './tensor_list.js'
 
-/** A dataset of an HDF5 file; its name is the path from the root, without the leading `/`. */
-export type Hdf5Dataset = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
-
 export interface Hdf5Listing {
-  readonly datasets: readonly Hdf5Dataset[]
+  /** Their names are paths from the root, without the leading `/`. */
+  readonly datasets: readonly ListedTensor[]
   /** Bytes of elements that the file can hold. */
   readonly heldBytes: number
 }
@@ -87,7 +85,7 @@ export class Hdf5Session {
 
   /** All datasets. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`. */
   list(): Hdf5Listing {
-    const list = new TensorList<Hdf5Dataset>(this.#path, this.#size)
+    const list = new TensorList<ListedTensor>(this.#path, this.#size)
     let links = 0
     const visit = (group: Group, prefix: string, depth: number): void => {
       if (depth > DEEPEST) throw corrupt(this.#path, `its HDF5 groups are more than ${DEEPEST} deep`)
@@ -115,7 +113,7 @@ export class Hdf5Session {
    * @param index its place in the list.
    * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`
    */
-  read(index: number, { name, shape, dtype }: Hdf5Dataset): FloatArray {
+  read(index: number, { name, shape, dtype }: ListedTensor): FloatArray {
     const path = this.#path
     // The library's object is not held: it takes more than all else that is known of a tensor.
     const { dataset, metadata } = this.#guarded(() => {

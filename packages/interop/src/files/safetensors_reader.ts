@@ -2,7 +2,7 @@ import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkBytes, decodeElements, elementTypeOf } from '../elements.js'
 import { corrupt } from '../errors.js'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { ListedTensor, StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
 import { TensorList } from './tensor_list.js'
@@ -21,10 +21,7 @@ const LONGEST_HEADER = 100_000_000
 const HEADER_LIMITS = { depth: 3, values: 2 ** 21 }
 
 /** An entry of the header. */
-interface HeaderEntry {
-  readonly name: string
-  readonly dtype: string
-  readonly shape: readonly number[]
+interface HeaderEntry extends ListedTensor {
   readonly begin: number
   readonly end: number
 }

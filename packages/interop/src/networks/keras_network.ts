@@ -8,7 +8,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../stored_tensor.js'
 import { cellsOf, type OtherActivations } from './imported_cells.js'
-import type { Interpretation } from './interpretation.js'
+import type { ImportedNetwork, Interpretation } from './interpretation.js'
 import { sizesInWords } from './made_interpretations.js'
 import type { KerasFunction } from './keras_function.js'
 import { readGroups } from './tensor_groups.js'
@@ -23,13 +23,10 @@ export interface KerasLayerFunction extends Omit<KerasFunction, 'activations'> {
 }
 
 /** Properties of a network besides its cell's function. */
-export interface KerasNetwork {
-  readonly name: string
+export interface KerasNetwork extends Pick<ImportedNetwork, 'name' | 'reverse' | 'notes'> {
   /** The variables of one direction or of two. */
   readonly directions: readonly CellVariables[]
-  readonly reverse: boolean
   readonly outputReversed: boolean
-  readonly notes: readonly string[]
 }
 
 export const NO_BIAS = 'Biases are absent and were taken as zeros.'
