@@ -9,8 +9,7 @@ import type {
   RnnDescriptor,
   Tensor,
 } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../stored_tensor.js'
-import type { SharedParameters } from './shared_parameters.js'
+import type { SharedParameters, UsedTensors } from './shared_parameters.js'
 
 /** The framework whose names, gate order and layout a network's tensors follow. */
 export const CONVENTIONS = [
@@ -94,7 +93,7 @@ export interface ImportedCell extends Imported {
 }
 
 /** One way to read some tensors of a file; nothing is read before `result` is called. */
-export interface Interpretation {
+export interface Interpretation extends UsedTensors {
   readonly name: string
   readonly convention: Convention
   readonly cellMode: CellMode
@@ -102,10 +101,6 @@ export interface Interpretation {
   readonly direction?: Direction
   /** In words: framework, gates in order, sizes. */
   readonly summary: string
-  /** Tensors that other interpretations must not use. */
-  readonly tensors: readonly StoredTensor[]
-  /** Tensors that other networks may share, such as a zero bias that an exporter stores once. */
-  readonly alsoUses?: readonly StoredTensor[]
   /**
    * Beginnings of names, separator included, that only tensors of this network should have: others are a doubt. Absent
    * if the file itself describes the function, as a node of ONNX does.

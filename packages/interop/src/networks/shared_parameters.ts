@@ -1,10 +1,17 @@
 import type { AbortSignalLike, CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
 import { madeIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
-import type { Interpretation } from './interpretation.js'
 import { readGroups } from './tensor_groups.js'
 
 type Elements = StoredTensor['read']
+
+/** The tensors of an interpretation. */
+export interface UsedTensors {
+  /** Tensors that other interpretations must not use. */
+  readonly tensors: readonly StoredTensor[]
+  /** Tensors that other networks may share, such as a zero bias that an exporter stores once. */
+  readonly alsoUses?: readonly StoredTensor[]
+}
 
 /**
  * Networks of a file may share tensors: nodes of one graph that name the same initializers, modules of one storage. Here
@@ -37,7 +44,7 @@ export class SharedParameters {
   }
 
   /** Counts how often the elements of each tensor will be requested. */
-  expect(interpretations: readonly Pick<Interpretation, 'tensors' | 'alsoUses'>[]): void {
+  expect(interpretations: readonly UsedTensors[]): void {
     for (const { tensors, alsoUses = [] } of interpretations) {
       for (const { read } of [...tensors, ...alsoUses]) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
     }
