@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, elementCount } from '@cudnn-rnn/canonical/rules'
 import { type GateName, gatesOf } from './cell_mode.js'
 import { hiddenColumns, layerInputSize, numDirections, numPseudoLayers } from './dimensions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
@@ -86,47 +86,19 @@ export function paramRegions(descriptor: RnnDescriptor): ParamRegions {
     const skipped = layer === 0 && descriptor.inputMode === 'skip_input'
     columns.input = skipped ? 0 : layerInputSize(descriptor, layer)
     for (let direction = 0; direction < directions; direction++) {
-      const place = {
-        layer,
-        direction: direction as 0 | 1,
-        pseudoLayer: layer * directions + direction,
-      }
+      const place = { layer, direction: direction as 0 | 1, pseudoLayer: layer * directions + direction }
+      const add = (list: ParamRegion[], own: Omit<ParamRegion, keyof typeof place | 'size'>) =>
+        list.push({ ...place, ...own, size: elementCount(own.shape) })
       for (const [sideIndex, side] of (['input', 'recurrent'] as const).entries()) {
         for (const [gateIndex, gate] of gates.entries()) {
-          const region = {
-            ...place,
-            side,
-            gate,
-            linLayerId: sideIndex * gates.length + gateIndex,
-          }
-          const rows = numUnits
-          weights.push({
-            ...region,
-            kind: 'weight',
-            shape: [rows, columns[side]],
-            size: rows * columns[side],
-          })
-          biases.push({
-            ...region,
-            kind: 'bias',
-            shape: [biasSize[side]],
-            size: biasSize[side],
-          })
+          const own = { side, gate, linLayerId: sideIndex * gates.length + gateIndex }
+          add(weights, { ...own, kind: 'weight', shape: [numUnits, columns[side]] })
+          add(biases, { ...own, kind: 'bias', shape: [biasSize[side]] })
         }
       }
       if (numProj !== undefined) {
-        const region = {
-          ...place,
-          side: 'projection',
-          gate: undefined,
-          linLayerId: 2 * gates.length,
-        } as const
-        weights.push({
-          ...region,
-          kind: 'weight',
-          shape: [numProj, numUnits],
-          size: numProj * numUnits,
-        })
+        const own = { side: 'projection', gate: undefined, linLayerId: 2 * gates.length } as const
+        add(weights, { ...own, kind: 'weight', shape: [numProj, numUnits] })
       }
     }
   }

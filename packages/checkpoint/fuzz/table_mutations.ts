@@ -1,10 +1,9 @@
-import { maskCrc } from '@cudnn-rnn/checkpoint/files'
+import { concatenate, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import type { Random } from '@cudnn-rnn/fuzzing'
 import { compress } from 'snappyjs'
 import { crc32c } from '../src/crc32c.js'
 import { BLOCK_TYPES, FOOTER_SIZE, MAGIC } from '../src/table/table_format.js'
 import type { TableEntry } from '../src/table/table_reader.js'
-import { concatenate } from '../src/table/table_writer.js'
 import { mutateBytes, mutateMessage, pushBigVarint } from './message_mutations.js'
 
 /** How likely each number of a table's structure is to be damaged, in a table whose structure is to be. */

@@ -1,13 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { maskCrc } from '@cudnn-rnn/checkpoint/files'
+import { concatenate, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { Random } from '@cudnn-rnn/fuzzing'
 import { describe, expect, it } from 'vitest'
 import { crc32c } from '../src/crc32c.js'
 import { CheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
 import { MAGIC } from '../src/table/table_format.js'
-import { concatenate } from '../src/table/table_writer.js'
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
 

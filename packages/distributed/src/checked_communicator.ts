@@ -40,7 +40,9 @@ export interface Limits {
   readonly learnsBusy: boolean
 }
 
-export type WorldDescription = Pick<Communicator, 'engine' | 'reason' | 'rank' | 'size' | 'localRank' | 'localSize'>
+export type Ranks = Pick<Communicator, 'rank' | 'size' | 'localRank' | 'localSize'>
+
+export type WorldDescription = Ranks & Pick<Communicator, 'engine' | 'reason'>
 
 const REDUCIBLE = kind(
   'a Float32Array, Float64Array or Int32Array',

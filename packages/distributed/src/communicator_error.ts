@@ -26,12 +26,7 @@ export class CommunicatorError extends NamedError {
   constructor(
     code: ErrorCode,
     message: string,
-    more: {
-      readonly call?: string | undefined
-      readonly detail?: string | undefined
-      readonly attempts?: readonly string[] | undefined
-      readonly cause?: unknown
-    } = {},
+    more: Partial<Pick<CommunicatorError, 'call' | 'detail' | 'attempts' | 'cause'>> = {},
   ) {
     super(code, message, more)
     this.call = more.call

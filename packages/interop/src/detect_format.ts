@@ -1,6 +1,6 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { WeightFileError } from './errors.js'
-import type { ArchiveEntry } from './files/zip_archive.js'
+import type { ZipArchive } from './files/zip_archive.js'
 import type { WeightFormat } from './weight_file.js'
 
 const HDF5 = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a]
@@ -50,7 +50,7 @@ function beginsWithNames(first: Uint8Array): boolean {
 export const AGENT = 'policy.pth'
 
 /** Detection by the files of a zip archive. */
-export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntry>): WeightFormat | 'agent' {
+export function detectZip({ path, entries }: ZipArchive): WeightFormat | 'agent' {
   const names = [...entries.keys()]
   if (names.some((name) => name.endsWith('/data.pkl'))) return 'pytorch'
   if (names.includes('model.weights.h5')) return 'keras-archive'

@@ -30,18 +30,9 @@ export class WeightFileError extends NamedError {
   constructor(
     code: ErrorCode,
     message: string,
-    {
-      path,
-      interpretations = [],
-      decidedBy = [],
-      cause,
-    }: {
-      path?: string | undefined
-      interpretations?: readonly string[] | undefined
-      decidedBy?: readonly DecidingOption[] | undefined
-      cause?: unknown
-    } = {},
+    given: Partial<Pick<WeightFileError, 'path' | 'interpretations' | 'decidedBy' | 'cause'>> = {},
   ) {
+    const { path, interpretations = [], decidedBy = [], cause } = given
     super(code, path === undefined ? message : `${message}: ${path}`, { cause })
     this.path = path
     this.interpretations = interpretations

@@ -25,7 +25,7 @@ import { optimizerSlots } from './networks/optimizer_slots.js'
 import { settleDoubts } from './networks/settle_doubts.js'
 import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
-import type { StoredTensor } from './stored_tensor.js'
+import type { ListedTensor, StoredTensor } from './stored_tensor.js'
 import type { WeightFile, WeightFormat } from './weight_file.js'
 
 const OPTIONS = {
@@ -42,9 +42,6 @@ const OPTIONS = {
 /** Options of {@link importWeights}. */
 export interface ImportOptions extends InterpretationOptions, OptionsOf<typeof OPTIONS> {}
 
-/** A tensor of a file that is part of no network. */
-type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
-
 /** Contents of a weight file. */
 export interface ImportedWeights {
   readonly format: WeightFormat
@@ -55,9 +52,9 @@ export interface ImportedWeights {
   /** Networks that only a cell computes. */
   readonly cells: readonly ImportedCell[]
   /** Optimizer slots: moments, accumulators, counters. Never networks. */
-  readonly optimizer: readonly UnusedTensor[]
+  readonly optimizer: readonly ListedTensor[]
   /** Everything else; {@link openWeightFile} reads it. */
-  readonly unusedTensors: readonly UnusedTensor[]
+  readonly unusedTensors: readonly ListedTensor[]
 }
 
 /**
@@ -132,7 +129,7 @@ export async function importWeights(
   }
 }
 
-function listed({ name, shape, dtype }: StoredTensor): UnusedTensor {
+function listed({ name, shape, dtype }: StoredTensor): ListedTensor {
   return { name, shape, dtype }
 }
 

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { ElementTypeName } from './elements.js'
+export { type ElementTypeName, newElements } from './elements.js'
 export { ExternalFiles } from './files/external_files.js'
 export { dataTypeInWords, dataTypeOf, OnnxElements } from './files/onnx_elements.js'
 export { encodeNodeProto, encodeTensorProto, encodeValueInfo } from './files/onnx_encoder.js'
@@ -18,6 +18,6 @@ export {
 } from './files/onnx_messages.js'
 export { decodeOnnxLists } from './files/onnx_tensor.js'
 export type { Elements } from './files/strided_elements.js'
-export { FOLDS, type Fold, newElements } from './networks/onnx_folds.js'
+export { FOLDS, type Fold } from './networks/onnx_folds.js'
 export { isRecurrent, isStandard } from './networks/onnx_operators.js'
 export { openSource } from './open_weight_file.js'

@@ -25,6 +25,7 @@ import {
 } from '@cudnn-rnn/checkpoint'
 import { AGENT, detectFormat, detectZip, type FileKind } from './detect_format.js'
 import { calledAlike, noneNamed, unsupported, WeightFileError } from './errors.js'
+import { closingOnError } from './files/closing_on_error.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
@@ -101,13 +102,10 @@ async function openOf(given: WeightInput, format: WeightFormat | undefined): Pro
       return openTensorflow(input, isDirectory)
   }
   const source = await sourceOf(input)
-  try {
+  return closingOnError(source, async () => {
     checkIsNoShard(source.name)
-    return await open(source, await kindOf(source, format), typeof input === 'string')
-  } catch (error) {
-    await source.close()
-    throw error
-  }
+    return open(source, await kindOf(source, format), typeof input === 'string')
+  })
 }
 
 /** The kind of a file, also of one whose format the caller names: it may be in an older container or in shards. */
@@ -203,17 +201,16 @@ async function open(source: ByteSource, format: FileKind, isPath: boolean): Prom
   if (format === 'keras-json') return openTfjsModel(source, isPath)
   // The readers of archives are loaded with the first of them.
   const { openZip } = await import('./files/zip_archive.js')
-  const entries = await openZip(source)
-  const inner = format === 'zip' ? detectZip(path, entries) : format
-  const close = () => source.close()
-  const agent = inner === 'agent' ? entries.get(AGENT) : undefined
+  const archive = await openZip(source)
+  const inner = format === 'zip' ? detectZip(archive) : format
+  const agent = inner === 'agent' ? archive.entries.get(AGENT) : undefined
   if (agent !== undefined) {
     const policy = await openZip(memorySource(`${path}/${AGENT}`, await agent.read()))
-    return openTorchZip(path, policy, close)
+    return openTorchZip({ ...policy, path, close: archive.close })
   }
-  if (inner === 'npz') return (await import('./files/npz_file.js')).openNpz(path, entries, close)
-  if (inner === 'keras-archive') return openKerasArchive(path, entries, close)
-  return openTorchZip(path, entries, close)
+  if (inner === 'npz') return (await import('./files/npz_file.js')).openNpz(archive)
+  if (inner === 'keras-archive') return openKerasArchive(archive)
+  return openTorchZip(archive)
 }
 
 /** Random access to a file that {@link openWeightFile} takes; throws as it does. */

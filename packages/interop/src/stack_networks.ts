@@ -73,22 +73,11 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
     }
     expected = outputSize(descriptor)
   }
-  const { cellMode, numUnits, inputSize, inputMode, direction, numProj, cellClip, biasMode } = first.descriptor
   const numLayers = networks.reduce((sum, { descriptor }) => sum + descriptor.numLayers, 0)
   return {
     name: networks.map(({ name }) => name).join('+'),
     convention: first.convention,
-    descriptor: createRnnDescriptor({
-      cellMode,
-      numLayers,
-      numUnits,
-      inputSize,
-      inputMode,
-      direction,
-      numProj,
-      cellClip,
-      biasMode,
-    }),
+    descriptor: createRnnDescriptor({ ...first.descriptor, numLayers, dropout: 0, seed: 0 }),
     canonical: {
       weights: networks.flatMap(({ canonical }) => canonical.weights),
       biases: networks.flatMap(({ canonical }) => canonical.biases),

@@ -17,6 +17,12 @@ export const WEIGHT_FORMATS = [
 
 export type WeightFormat = (typeof WEIGHT_FORMATS)[number]
 
+/** A value of a file that is not read: where it is, and its class or the evidence in words. */
+export interface UnreadValue {
+  readonly name: string
+  readonly what: string
+}
+
 /** An opened weight file of any format. */
 export interface WeightFile {
   readonly format: WeightFormat
@@ -34,7 +40,7 @@ export interface WeightFile {
    * PyTorch and NumPy: objects of the file that are neither tensors nor plain containers: where they are and their class.
    * ONNX: recurrences without a recurrent operator: their matrix or loop, and the evidence in words.
    */
-  readonly unread?: readonly { readonly name: string; readonly what: string }[]
+  readonly unread?: readonly UnreadValue[]
   /** ONNX: the graph and the functions of the model. */
   readonly onnx?: OnnxModel
   close(): Promise<void>

@@ -58,8 +58,8 @@ describe('detectFormat', () => {
 })
 
 describe('detectZip', () => {
-  const archive = (...names: readonly string[]) =>
-    openZip(memorySource('archive', zipBytes(names.map((name) => ({ name, bytes: new Uint8Array(1) })))))
+  const archive = (path: string, ...names: readonly string[]) =>
+    openZip(memorySource(path, zipBytes(names.map((name) => ({ name, bytes: new Uint8Array(1) })))))
 
   it.each([
     ['pytorch', ['lstm/data.pkl', 'lstm/data/0', 'lstm/version']],
@@ -67,17 +67,17 @@ describe('detectZip', () => {
     ['npz', ['readme', 'kernel.npy']],
     ['agent', ['data', 'policy.pth', 'policy.optimizer.pth']],
   ])('takes for %s an archive of its files', async (format, names) => {
-    expect(detectZip('archive', await archive(...names))).toBe(format)
+    expect(detectZip(await archive('archive', ...names))).toBe(format)
   })
 
   it('refuses a program of torch.export, with how to save its weights', async () => {
-    const entries = await archive('program/models/model.json', 'program/data/weights/weight_0')
-    expect(() => detectZip('program.pt2', entries)).toThrow(unknown(/torch\.export\.load\(file\)\.state_dict/))
+    const program = await archive('program.pt2', 'program/models/model.json', 'program/data/weights/weight_0')
+    expect(() => detectZip(program)).toThrow(unknown(/torch\.export\.load\(file\)\.state_dict/))
   })
 
   it('refuses other archives, and names five of their files', async () => {
-    const entries = await archive('a', 'data.pkl', 'c', 'd', 'e', 'f')
-    expect(() => detectZip('files.zip', entries)).toThrow(
+    const other = await archive('files.zip', 'a', 'data.pkl', 'c', 'd', 'e', 'f')
+    expect(() => detectZip(other)).toThrow(
       unknown(/a zip archive of a, data\.pkl, c, d, e: unpack it, and import the file of weights in it: files\.zip$/),
     )
   })

@@ -14,7 +14,7 @@ import {
   tensorflowLayout,
 } from '@cudnn-rnn/canonical'
 import type { KeyScheme } from './key_scheme.js'
-import { regionsOf } from './region_tensors.js'
+import { regionsOf } from './region_scheme.js'
 
 /** The cell whose variables hold a mode's parameters on the CPU. */
 const CELL_SCOPES: Readonly<Record<CellMode, string>> = {

@@ -1,4 +1,14 @@
-import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  fields,
+  ITERABLE,
+  integerFrom,
+  listOf,
+  MAP,
+  madeIn,
+  oneOf,
+  TEXT,
+} from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   checkDescriptor,
@@ -13,10 +23,7 @@ import { NAMINGS } from './saveable.js'
 import { type StorageForm, schemeOf } from './storage_form.js'
 
 /** Tensors of a checkpoint that are the parameters of one recurrent network. */
-export interface DetectedNetwork {
-  readonly form: StorageForm
-  /** The saveable's name; for `cells` and `opaque` the variable scope, which may be empty. */
-  readonly name: string
+export interface DetectedNetwork extends ParsedKey {
   readonly keys: readonly string[]
   /**
    * Every network of exactly these keys and sizes. Several if sizes are ambiguous (always for relu and tanh), none
@@ -113,9 +120,7 @@ function groupsOf(tensors: readonly NamedShape[]): Group[] {
     const parsed = parseKey(key, of13)
     if (parsed === undefined) continue
     const id = `${parsed.form}:${parsed.name}`
-    const group = groups.get(id) ?? { ...parsed, shapes: new Map() }
-    groups.set(id, group)
-    group.shapes.set(key, shape)
+    madeIn(groups, id, () => ({ ...parsed, shapes: new Map() })).shapes.set(key, shape)
   }
   return [...groups.values()]
 }

@@ -1,8 +1,7 @@
 import { cellPrefixes, cellScheme } from './cell_scheme.js'
-import { defaultScheme } from './default_scheme.js'
 import type { KeyScheme } from './key_scheme.js'
+import { defaultScheme, tf12Scheme } from './region_scheme.js'
 import type { Naming } from './saveable.js'
-import { tf12Scheme } from './tf12_scheme.js'
 import { tf13Scheme } from './tf13_scheme.js'
 
 /** The name of a saveable that is given none; in TensorFlow's own keys it stands for no scope. */

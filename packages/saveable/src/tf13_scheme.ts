@@ -7,7 +7,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { cellScheme } from './cell_scheme.js'
 import type { KeyScheme } from './key_scheme.js'
-import { tf12Scheme } from './tf12_scheme.js'
+import { tf12Scheme } from './region_scheme.js'
 
 /** The tensors that hold a layer's input-side and recurrent biases beside their sum. The space in GRU's is TensorFlow's. */
 const BIAS_TENSORS = { lstm: ['bias_cudnn_0', 'bias_cudnn_1'], gru: ['bias_cudnn 0', 'bias_cudnn 1'] } as const

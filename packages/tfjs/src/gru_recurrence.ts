@@ -1,6 +1,7 @@
 import { type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { activate } from './activation.js'
 import {
+  addRecurrentGradient,
   hiddenStates,
   inputGradients,
   inputSide,
@@ -99,24 +100,9 @@ export function gruRecurrence(
         products.addProduct(matrix(dh, units), gates, transposed(gatesSide), batch, units, 2 * units)
       }
       const recurrentKernel = new Float32Array(units * columns)
-      const rows = time * batch
-      products.addProduct(
-        matrix(recurrentKernel, columns),
-        transposed(matrix(hidden, units)),
-        matrix(z, columns),
-        units,
-        2 * units,
-        rows,
-      )
-      const candidateGradient = matrix(recurrentKernel, columns, 2 * units)
-      products.addProduct(
-        candidateGradient,
-        transposed(matrix(reset, units)),
-        matrix(z, columns, 2 * units),
-        units,
-        units,
-        rows,
-      )
+      const ofCandidate = matrix(recurrentKernel, columns, 2 * units)
+      addRecurrentGradient(kernels, o, matrix(recurrentKernel, columns), hidden, matrix(z, columns), 2 * units)
+      addRecurrentGradient(kernels, o, ofCandidate, reset, matrix(z, columns, 2 * units), units)
       return { ...inputGradients(kernels, o, z), recurrentKernel, states: [dh] }
     },
   }

@@ -9,6 +9,7 @@ import {
 import type { HostLstm } from '@cudnn-rnn/ops'
 import { type ActivationName, activate } from './activation.js'
 import {
+  addRecurrentGradient,
   hiddenStates,
   inputGradients,
   inputSide,
@@ -59,15 +60,8 @@ export function lstmRecurrence(kernels: Kernels, given: SequenceOperands, activa
     backward(outputs, [dh, dc]) {
       backward(outputs, dh, dc)
       const recurrentKernel = new Float32Array(o.recurrentKernel.length)
-      const before = transposed(matrix(hidden, units))
-      kernels.products.addProduct(
-        matrix(recurrentKernel, 4 * units),
-        before,
-        matrix(gates, 4 * units),
-        units,
-        4 * units,
-        time * batch,
-      )
+      const columns = 4 * units
+      addRecurrentGradient(kernels, o, matrix(recurrentKernel, columns), hidden, matrix(gates, columns), columns)
       const { x, kernel } = inputGradients(kernels, o, gates)
       return {
         x,

@@ -32,12 +32,9 @@ export interface SequenceOperands {
 }
 
 /** Gradients of the loss with respect to the operands of the same names. */
-interface SequenceGradients {
+interface SequenceGradients extends Pick<SequenceOperands, 'kernel' | 'recurrentKernel' | 'states'> {
   /** [T,B,I]. Computed by the call, as x is data in many models. */
   readonly x: () => Float32Array
-  readonly kernel: Float32Array
-  readonly recurrentKernel: Float32Array
-  readonly states: readonly Float32Array[]
 }
 
 /** A sequence that was computed, and its backward. */
@@ -89,6 +86,22 @@ export function inputGradients({ products }: Kernels, o: SequenceOperands, dz: F
   const kernel = new Float32Array(o.kernel.length)
   products.addProduct(matrix(kernel, columns), transposed(matrix(o.x, rows)), gradient, rows, columns, steps)
   return { x, kernel }
+}
+
+/**
+ * Adds the gradient of columns of the recurrent kernel, by which `states` [T·B,H] were multiplied: one product of all steps.
+ *
+ * @param dz [T·B,columns], the gradients with respect to the products.
+ */
+export function addRecurrentGradient(
+  { products }: Kernels,
+  { time, batch, units }: SequenceOperands,
+  gradient: ReturnType<typeof matrix>,
+  states: Float32Array,
+  dz: ReturnType<typeof matrix>,
+  columns: number,
+): void {
+  products.addProduct(gradient, transposed(matrix(states, units)), dz, units, columns, time * batch)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type ElementwiseFunction, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { activate } from './activation.js'
 import {
+  addRecurrentGradient,
   hiddenStates,
   inputGradients,
   inputSide,
@@ -44,8 +45,7 @@ export function simpleRecurrence(kernels: Kernels, o: SequenceOperands, activati
         products.addProduct(matrix(dh, units), matrix(z, units, at), transposed(recurrent), batch, units, units)
       }
       const recurrentKernel = new Float32Array(units * units)
-      const before = transposed(matrix(hidden, units))
-      products.addProduct(matrix(recurrentKernel, units), before, matrix(z, units), units, units, time * batch)
+      addRecurrentGradient(kernels, o, matrix(recurrentKernel, units), hidden, matrix(z, units), units)
       return { ...inputGradients(kernels, o, z), recurrentKernel, states: [dh] }
     },
   }

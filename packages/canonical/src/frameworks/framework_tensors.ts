@@ -1,4 +1,4 @@
-import { codedRangeError, describeValue, entryOf, required, zip } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, describeValue, entryOf, required, zerosLike, zip } from '@cudnn-rnn/canonical/rules'
 import { flatLayout } from '../flat_layout.js'
 import { checkCanonical } from '../packing.js'
 import { paramRegions } from '../param_regions.js'
@@ -40,7 +40,7 @@ export function canonicalToFramework<Data extends FloatArray>(
   return layout.groups.map((group) => {
     const tensors: Record<string, Tensor<Data>> = {}
     for (const [name, shape] of Object.entries(group.shapes)) {
-      tensors[name] = { data: arrayLike(like, elementCount(shape)), shape }
+      tensors[name] = { data: zerosLike(like, elementCount(shape)), shape }
     }
     for (const kind of ['weights', 'biases'] as const) {
       const filled = new Set<string>()
@@ -89,7 +89,7 @@ export function frameworkToCanonical<Data extends FloatArray>(
       return group[kind].map((placement) => ({ placement, sharers, tensors, like }))
     })
     return [...zip(regions[kind], placed)].map(([{ size, shape }, { placement, sharers, tensors, like }]) => {
-      const data = arrayLike(like, size)
+      const data = zerosLike(like, size)
       const source = tensors[placement.tensor]
       if (source !== undefined) gather(source.data, data, placement, 1 / entryOf(sharers, placeKey(placement)))
       return { data, shape }
@@ -149,8 +149,4 @@ function countSharers({ weights, biases }: TensorGroup): Map<string, number> {
 
 function placeKey({ tensor, offset }: Placement): string {
   return `${tensor}@${offset}`
-}
-
-function arrayLike<Data extends FloatArray>(data: Data, length: number): Data {
-  return (data instanceof Float64Array ? new Float64Array(length) : new Float32Array(length)) as Data
 }

@@ -69,6 +69,14 @@ export function ownView<Elements extends ArrayBufferView>(
   return isShared(buffer) ? new ArrayOf(view) : view
 }
 
+/** Zeros of the type of `like`, float64 or float32. */
+export function zerosLike<Floats extends Float32Array | Float64Array>(
+  like: Floats | undefined,
+  length: number,
+): Floats {
+  return (like instanceof Float64Array ? new Float64Array(length) : new Float32Array(length)) as Floats
+}
+
 /** Whether a buffer of elements that once had some has none any more. */
 export function wasTransferred(array: ArrayBufferView): boolean {
   return liveLength(array) === 0 && bufferOf(array).byteLength === 0

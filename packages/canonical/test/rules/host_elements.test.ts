@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { arrayTypeOf, liveLength, ownView, wasTransferred } from '../../src/rules/index.js'
+import { arrayTypeOf, liveLength, ownView, wasTransferred, zerosLike } from '../../src/rules/index.js'
 
 class Weights extends Float32Array {
   override get length(): number {
@@ -105,6 +105,14 @@ describe('ownView', () => {
       )
     },
   )
+})
+
+describe('zerosLike', () => {
+  it('makes zeros of the type of an array, float32 without one', () => {
+    expect(zerosLike(Float64Array.of(1), 2)).toEqual(new Float64Array(2))
+    expect(zerosLike(Float32Array.of(1), 2)).toEqual(new Float32Array(2))
+    expect(zerosLike(undefined, 1)).toEqual(new Float32Array(1))
+  })
 })
 
 describe('wasTransferred', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { jsonRecord } from '../../src/rules/index.js'
+import { jsonObject, jsonRecord } from '../../src/rules/index.js'
 
 it.each([
   ['an object', { a: 1 }, true],
@@ -9,4 +9,13 @@ it.each([
   ['undefined', undefined, false],
 ])('jsonRecord of %s', (_, value, isRecord) => {
   expect(jsonRecord(value)).toBe(isRecord ? value : undefined)
+})
+
+it.each<[string | Uint8Array, object | undefined]>([
+  ['{"a":{"toString":1}}', { a: { toString: 1 } }],
+  [new TextEncoder().encode('{"a":null}'), { a: null }],
+  [Uint8Array.of(0x7b, 0xff, 0x7d), undefined],
+  ...['', '{', 'null', '[]', '"a"', '1'].map((text): [string, undefined] => [text, undefined]),
+])('jsonObject of %o is %o', (text, object) => {
+  expect(jsonObject(text)).toEqual(object)
 })

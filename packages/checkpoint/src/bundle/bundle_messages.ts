@@ -27,18 +27,22 @@ export interface BundleHeader {
 /** Start and length of one dimension of a slice; undefined is the whole dimension. */
 export type SliceExtent = { readonly start: number; readonly length: number } | undefined
 
-/** Value of every other key: BundleEntryProto. */
-export interface BundleEntry {
+/** The entry of a tensor in an index of any format. */
+export interface IndexEntry {
   /** TensorFlow's `DataType` number. */
   readonly dtypeId: number
   readonly shape: readonly number[]
+  /** A partitioned tensor's slices, each under its own key; empty for a whole tensor. */
+  readonly slices: readonly (readonly SliceExtent[])[]
+}
+
+/** Value of every other key: BundleEntryProto. */
+export interface BundleEntry extends IndexEntry {
   readonly shard: number
   readonly offset: number
   readonly size: number
   /** Masked. */
   readonly crc: number
-  /** A partitioned tensor's slices, each under its own key; empty for a whole tensor. */
-  readonly slices: readonly (readonly SliceExtent[])[]
 }
 
 /** The version of files that this package writes, and the version that a reader must have. */

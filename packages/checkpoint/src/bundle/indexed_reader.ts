@@ -1,17 +1,9 @@
 import { describeValue } from '@cudnn-rnn/canonical/rules'
-import type { SliceExtent } from './bundle_messages.js'
+import type { IndexEntry } from './bundle_messages.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { type CheckpointDType, dtypeOfId } from './dtype.js'
 import { CheckpointError, corrupt, unsupported } from '../errors.js'
 import type { CheckpointTensor } from './tensor.js'
-
-/** The entry of a tensor in an index. */
-export interface IndexEntry {
-  readonly dtypeId: number
-  readonly shape: readonly number[]
-  /** Empty for a tensor that is stored whole. */
-  readonly slices: readonly (readonly SliceExtent[])[]
-}
 
 /** A reader of any format: names, shapes and dtypes come from an index that was read before. */
 export abstract class IndexedReader<Entry extends IndexEntry> implements CheckpointReader {

@@ -1,5 +1,5 @@
+import { concatenate } from '@cudnn-rnn/checkpoint/files'
 import type { SliceExtent } from './bundle_messages.js'
-import { concatenate } from '../table/table_writer.js'
 
 /**
  * The key under which one slice of a partitioned tensor lies: OrderedCode's 0, the name, the rank, and start and length

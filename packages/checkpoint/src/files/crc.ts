@@ -6,7 +6,7 @@ export type Crc = (bytes: Uint8Array, previous?: number) => number
  *
  * @param polynomial With the coefficient of x^31 in bit 0
  */
-export function createCrc(polynomial: number): Crc {
+function createCrc(polynomial: number): Crc {
   const tables = slicingTables(polynomial)
   /** The contribution of `byte` with `after` bytes behind it. Both indices are in range, so the entry exists. */
   const entry = (after: number, byte: number) => tables[(after << 8) | byte] as number
@@ -45,4 +45,26 @@ function slicingTables(polynomial: number): Uint32Array {
     tables[index] = (shorter >>> 8) ^ (tables[shorter & 0xff] as number)
   }
   return tables
+}
+
+/** CRC-32 of ISO 3309, the checksum of zip archives. */
+export const crc32 = /* @__PURE__ */ createCrc(0xedb88320)
+
+/** CRC-32C (Castagnoli, RFC 3720), the checksum of TensorFlow's tables and records. */
+export const crc32c = /* @__PURE__ */ createCrc(0x82f63b78)
+
+const MASK_DELTA = 0xa282ead8
+
+/**
+ * The form in which TensorFlow's files store a checksum: rotated and shifted, because the CRC of data that contains its own
+ * CRC is weak. Source: tensorflow/core/lib/hash/crc32c.h.
+ */
+export function maskCrc(crc: number): number {
+  return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0
+}
+
+/** The inverse of {@link maskCrc}. */
+export function unmaskCrc(masked: number): number {
+  const rotated = (masked - MASK_DELTA) >>> 0
+  return ((rotated >>> 17) | (rotated << 15)) >>> 0
 }

@@ -3,13 +3,11 @@
  *
  * @packageDocumentation
  */
-export type { Crc } from './crc.js'
-export { crc32 } from './crc32.js'
-export { crc32c } from './crc32c.js'
+export { concatenate } from './concatenate.js'
+export { type Crc, crc32, crc32c, maskCrc, unmaskCrc } from './crc.js'
 export { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from './half_floats.js'
 export { IS_LITTLE_ENDIAN, inProcessorOrder, littleEndianBytes, swappedBytes } from './little_endian.js'
 export { flushDirectory, makeDirectory } from './make_directory.js'
-export { maskCrc, unmaskCrc } from './masked_crc.js'
 export { checkIsRegular, READ_WITHOUT_WAITING, readRegularFile } from './open_regular_file.js'
 export {
   double,

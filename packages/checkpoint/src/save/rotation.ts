@@ -28,11 +28,7 @@ export function rotate(
   saved: string,
   isSaved: (path: string) => boolean,
   { maxToKeep, keepCheckpointEveryNHours }: Retention,
-): {
-  readonly state: CheckpointState
-  readonly history: readonly SavedCheckpoint[]
-  readonly evicted: readonly SavedCheckpoint[]
-} {
+) {
   const now = Date.now() / 1000
   const entry = { path: saved, time: now }
   let history: SavedCheckpoint[] = (before?.allModelCheckpointPaths ?? [])

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { checkArguments, PATH, visibleMessage } from '@cudnn-rnn/canonical/rules'
 import { READ_WITHOUT_WAITING } from '@cudnn-rnn/checkpoint/files'
@@ -47,11 +48,7 @@ export async function openFileSource(path: string): Promise<ByteSource | undefin
 }
 
 /** The same as long as the file is neither replaced nor changed. */
-interface FileIdentity {
-  readonly ino: number
-  readonly size: number
-  readonly mtimeMs: number
-}
+type FileIdentity = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>
 
 class FileSource implements ByteSource {
   readonly name: string

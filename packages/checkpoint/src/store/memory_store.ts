@@ -1,4 +1,5 @@
-import { BYTES, checkArguments, ITERABLE, kind, listOf, TEXT } from '@cudnn-rnn/canonical/rules'
+import { BYTES, checkArguments, ITERABLE, kind, listOf, madeIn, TEXT } from '@cudnn-rnn/canonical/rules'
+import { concatenate } from '@cudnn-rnn/checkpoint/files'
 import { type ByteSource, memorySource } from './byte_source.js'
 import type { FileStore, StoreLock } from './file_store.js'
 
@@ -50,18 +51,8 @@ export class MemoryStore implements FileStore {
 
   async write(name: string, parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
     const copies: Uint8Array[] = []
-    let size = 0
-    for await (const part of parts) {
-      copies.push(part.slice())
-      size += part.length
-    }
-    const whole = new Uint8Array(size)
-    let place = 0
-    for (const copy of copies) {
-      whole.set(copy, place)
-      place += copy.length
-    }
-    this.files.set(name, whole)
+    for await (const part of parts) copies.push(part.slice())
+    this.files.set(name, concatenate(copies))
   }
 
   async remove(name: string): Promise<void> {
@@ -69,11 +60,7 @@ export class MemoryStore implements FileStore {
   }
 
   folder(name: string): MemoryStore {
-    const known = this.#folders.get(name)
-    if (known !== undefined) return known
-    const made = new MemoryStore([], `${this.name}/${name}`)
-    this.#folders.set(name, made)
-    return made
+    return madeIn(this.#folders, name, () => new MemoryStore([], `${this.name}/${name}`))
   }
 
   lock(name: string, wait: true): Promise<StoreLock>

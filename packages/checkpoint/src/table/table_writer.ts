@@ -1,4 +1,4 @@
-import { maskCrc } from '@cudnn-rnn/checkpoint/files'
+import { concatenate, maskCrc } from '@cudnn-rnn/checkpoint/files'
 import { crc32c } from '../crc32c.js'
 import { BLOCK_TYPES, type BlockHandle, FOOTER_SIZE, MAGIC } from './table_format.js'
 import { compareBytes, type TableEntry } from './table_reader.js'
@@ -127,14 +127,4 @@ function shortSuccessor(key: Uint8Array): Uint8Array {
   const successor = key.slice(0, index + 1)
   successor[index] = byte + 1
   return successor
-}
-
-export function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let offset = 0
-  for (const part of parts) {
-    whole.set(part, offset)
-    offset += part.length
-  }
-  return whole
 }

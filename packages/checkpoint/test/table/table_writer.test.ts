@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { memorySource } from '../../src/store/byte_source.js'
 import { compareBytes, readTable, type TableEntry } from '../../src/table/table_reader.js'
-import { concatenate, encodeTable } from '../../src/table/table_writer.js'
+import { encodeTable } from '../../src/table/table_writer.js'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
 const text = (value: string) => new TextEncoder().encode(value)
@@ -169,12 +169,5 @@ describe('compareBytes', () => {
     for (const [i, a] of ascending.entries()) {
       for (const [j, b] of ascending.entries()) expect(Math.sign(compareBytes(a, b))).toBe(Math.sign(i - j))
     }
-  })
-})
-
-describe('concatenate', () => {
-  it('joins parts of any lengths', () => {
-    expect(hex(concatenate([bytes(1, 2), bytes(), bytes(3)]))).toBe('010203')
-    expect(concatenate([]).length).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import type { Limits } from '../checked_communicator.js'
+import type { Limits, Ranks } from '../checked_communicator.js'
 
 /** The functions of native/mpi/src/addon.cc. */
 export interface NativeAddon {
@@ -29,11 +29,7 @@ export interface NativeAddon {
 }
 
 /** The world as MPI sees it. */
-interface NativeWorld {
-  readonly rank: number
-  readonly size: number
-  readonly localRank: number
-  readonly localSize: number
+interface NativeWorld extends Ranks {
   /** MPI may be called from two threads, so that the watchdog can find the missing ranks. */
   readonly namesMissingRanks: boolean
   /** The name it was opened by. */

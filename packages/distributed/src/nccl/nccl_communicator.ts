@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import type { Nccl } from '@cudnn-rnn/cudnn'
 import { BackendUnavailableError } from '@cudnn-rnn/ops'
 import type { Communicator } from '@cudnn-rnn/train'
-import { CheckedCommunicator, type Limits } from '../checked_communicator.js'
+import { CheckedCommunicator, type Limits, type Ranks } from '../checked_communicator.js'
 import { CommunicatorError } from '../communicator_error.js'
 import { environmentNumber, type Launcher } from '../launcher.js'
 import type { MpiCommunicator } from '../mpi/mpi_communicator.js'
@@ -21,11 +21,7 @@ const CAUSE_MILLISECONDS = 500
 const ROLL_CALL_SECONDS = 5
 
 /** The ranks of a communicator of NCCL: their numbers, the exchange of small messages between them, and their end. */
-interface Peers {
-  readonly rank: number
-  readonly size: number
-  readonly localRank: number
-  readonly localSize: number
+interface Peers extends Ranks {
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   /** The result, or, if a rank is lost or fails before it, an Error that names that rank. */
   orFailed<Result>(result: Promise<Result>): Promise<Result>

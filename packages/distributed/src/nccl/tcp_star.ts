@@ -5,7 +5,6 @@ import { CommunicatorError } from '../communicator_error.js'
 import { type Progress, progressOf, whereElse } from './call_progress.js'
 import { type FrameKind, TcpPeer, UNREADABLE } from './tcp_peer.js'
 
-const LENGTH_BYTES = 4
 const RETRY_MILLISECONDS = 100
 const ROLL_CALL_SECONDS = 2
 /** The first rank waits for the answers of the others. */
@@ -234,11 +233,17 @@ export class TcpStar {
     const [first] = this.#peers
     if (this.#options.rank > 0 && first !== undefined) {
       first.send('message', message)
-      return partsOf(await first.next(), this.#options.size)
+      const parts: Uint8Array[] = []
+      while (parts.length < this.#options.size) parts.push(await first.next())
+      return parts
     }
     const parts = [message, ...(await Promise.all(this.#peers.map((peer) => peer.next())))]
-    const joined = joinedParts(parts)
-    for (const peer of this.#peers) peer.send('message', joined)
+    for (const peer of this.#peers) {
+      // One packet of all parts, if they are short.
+      peer.socket.cork()
+      for (const part of parts) peer.send('message', part)
+      peer.socket.uncork()
+    }
     return parts.map((part) => part.slice())
   }
 
@@ -358,30 +363,6 @@ async function withDeadline<Result>(result: Promise<Result>, seconds: number): P
   } finally {
     clearTimeout(late)
   }
-}
-
-/** Each part behind its length. */
-function joinedParts(parts: readonly Uint8Array[]): Uint8Array {
-  return Buffer.concat(
-    parts.flatMap((part) => {
-      const header = Buffer.alloc(LENGTH_BYTES)
-      header.writeUInt32LE(part.length)
-      return [header, part]
-    }),
-  )
-}
-
-function partsOf(joined: Uint8Array, size: number): Uint8Array[] {
-  const parts: Uint8Array[] = []
-  const view = new DataView(joined.buffer, joined.byteOffset, joined.byteLength)
-  for (let at = 0; at < joined.length; ) {
-    const length = view.getUint32(at, true)
-    parts.push(joined.slice(at + LENGTH_BYTES, at + LENGTH_BYTES + length))
-    at += LENGTH_BYTES + length
-    if (at > joined.length) throw new Error(UNREADABLE)
-  }
-  if (parts.length !== size) throw new Error(UNREADABLE)
-  return parts
 }
 
 function unavailable({ rank, size, host, port }: StarOptions, reason: string): CommunicatorError {

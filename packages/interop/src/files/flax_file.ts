@@ -1,11 +1,12 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkBytes, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { calledAlike, corrupt, unsupported } from '../errors.js'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { ListedTensor, StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { type MsgpackHeader, MsgpackScanner } from './msgpack_scanner.js'
+import type { ByteRange } from './protobuf_scanner.js'
 import { TensorList } from './tensor_list.js'
 
 /**
@@ -25,12 +26,7 @@ const MOST_VALUES = 2 ** 20
 const MOST_AXES = 8
 
 /** An array whose elements stay in the file. */
-interface FlaxArray {
-  readonly shape: readonly number[]
-  readonly dtype: string
-  readonly start: number
-  readonly end: number
-}
+type FlaxArray = Omit<ListedTensor, 'name'> & ByteRange
 
 /** The parts of one tensor: one array, or the flat arrays of a chunked one. */
 type Chunks = readonly [FlaxArray, ...FlaxArray[]]
@@ -162,10 +158,7 @@ class FlaxScan {
       }
       const type = dtype as ElementTypeName
       const size = chunks.reduce((sum, { start, end }) => sum + end - start, 0)
-      const room = size / ELEMENT_TYPES[type].bytes
-      if (checkedCount(this.#path, name, shape, room) !== room) {
-        throw corrupt(this.#path, `${name} of shape [${shape}] has ${size} bytes`)
-      }
+      checkBytes(this.#path, name, type, shape, size)
       return decodeElements(this.#path, name, type, await this.#bytesOf(chunks, size))
     }
     return { name, shape, dtype, read }

@@ -1,5 +1,5 @@
 import type { StoredTensor } from '../stored_tensor.js'
-import type { Hdf5Call, Hdf5Calls } from './hdf5_messages.js'
+import { closingOnError } from './closing_on_error.js'
 import type { Hdf5Input } from './hdf5_mount.js'
 import { Hdf5Session } from './hdf5_session.js'
 import { Hdf5Thread } from './hdf5_thread.js'
@@ -20,13 +20,7 @@ export interface Hdf5File {
 }
 
 /** A session of one file, in a worker thread or in this thread. */
-interface Hdf5Service {
-  call<Call extends Hdf5Call>(
-    call: Call,
-    ...parameters: Parameters<Hdf5Calls[Call]>
-  ): Promise<ReturnType<Hdf5Calls[Call]>>
-  close(): Promise<void>
-}
+type Hdf5Service = Pick<Hdf5Thread, 'call' | 'close'>
 
 /** A request takes bounded time, so it names so many groups. */
 const GROUPS_PER_REQUEST = 256
@@ -40,7 +34,7 @@ const GROUPS_PER_REQUEST = 256
  */
 export async function openHdf5(input: Hdf5Input, size: number): Promise<Hdf5File> {
   const service = (await Hdf5Thread.open(input, size)) ?? (await serviceHere(input))
-  try {
+  return closingOnError(service, async () => {
     const { datasets, heldBytes } = await service.call('list')
     const tensors = datasets.map((dataset, index): StoredTensor => {
       return { ...dataset, read: () => service.call('read', index, dataset) }
@@ -61,10 +55,7 @@ export async function openHdf5(input: Hdf5Input, size: number): Promise<Hdf5File
       texts,
       close: () => service.close(),
     }
-  } catch (error) {
-    await service.close()
-    throw error
-  }
+  })
 }
 
 async function serviceHere(input: Hdf5Input): Promise<Hdf5Service> {

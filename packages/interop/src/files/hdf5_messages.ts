@@ -1,17 +1,9 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Hdf5Input } from './hdf5_mount.js'
-import type { Hdf5Dataset, Hdf5Listing, Hdf5Session } from './hdf5_session.js'
+import type { Hdf5Session } from './hdf5_session.js'
 
 /** Requests about an open HDF5 file: the methods of a session. */
-export interface Hdf5Calls {
-  list(): Hdf5Listing
-  read(index: number, dataset: Hdf5Dataset): FloatArray
-  text(attribute: string): string | undefined
-  texts(groups: readonly string[], attribute: string): readonly (readonly string[])[]
-  close(): void
-}
-
-export type Hdf5Call = keyof Hdf5Calls & keyof Hdf5Session
+export type Hdf5Calls = Omit<Hdf5Session, 'isSound'>
+export type Hdf5Call = keyof Hdf5Calls
 
 /** To the thread of the library. */
 export type Hdf5Request =

@@ -1,24 +1,18 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { required } from '@cudnn-rnn/canonical/rules'
+import { required, zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { Dataset, File, Group } from 'h5wasm'
-import { checkedCount } from '../elements.js'
+import { checkedCount, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
+import type { ListedTensor } from '../stored_tensor.js'
 import { type Hdf5Library, loadHdf5 } from './hdf5_library.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
 import { joinedName } from './joined_name.js'
 import { TensorList } from './tensor_list.js'
 
-/** A dataset of an HDF5 file. */
-export interface Hdf5Dataset {
-  /** Path from the root, without the leading `/`. */
-  readonly name: string
-  readonly shape: readonly number[]
-  readonly dtype: string
-}
-
 export interface Hdf5Listing {
-  readonly datasets: readonly Hdf5Dataset[]
+  /** Their names are paths from the root, without the leading `/`. */
+  readonly datasets: readonly ListedTensor[]
   /** Bytes of elements that the file can hold. */
   readonly heldBytes: number
 }
@@ -91,7 +85,7 @@ export class Hdf5Session {
 
   /** All datasets. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`. */
   list(): Hdf5Listing {
-    const list = new TensorList<Hdf5Dataset>(this.#path, this.#size)
+    const list = new TensorList<ListedTensor>(this.#path, this.#size)
     let links = 0
     const visit = (group: Group, prefix: string, depth: number): void => {
       if (depth > DEEPEST) throw corrupt(this.#path, `its HDF5 groups are more than ${DEEPEST} deep`)
@@ -119,7 +113,7 @@ export class Hdf5Session {
    * @param index its place in the list.
    * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`
    */
-  read(index: number, { name, shape, dtype }: Hdf5Dataset): FloatArray {
+  read(index: number, { name, shape, dtype }: ListedTensor): FloatArray {
     const path = this.#path
     // The library's object is not held: it takes more than all else that is known of a tensor.
     const { dataset, metadata } = this.#guarded(() => {
@@ -215,7 +209,7 @@ function valueInParts(dataset: Dataset): unknown {
   if (partRows >= rows) return dataset.value
   const first = dataset.slice([[0, partRows]])
   if (!(first instanceof Float32Array || first instanceof Float64Array)) return first
-  const whole = first instanceof Float64Array ? new Float64Array(count) : new Float32Array(count)
+  const whole = zerosLike(first, count)
   whole.set(first)
   const rowLength = count / rows
   for (let row = partRows; row < rows; row += partRows) {
@@ -224,25 +218,9 @@ function valueInParts(dataset: Dataset): unknown {
   return whole
 }
 
-const FLOATS: ReadonlyMap<string, string> = new Map([
-  ['e', 'float16'],
-  ['f', 'float32'],
-  ['d', 'float64'],
-])
-const INTEGERS: ReadonlyMap<string, string> = new Map([
-  ['b', 'int8'],
-  ['h', 'int16'],
-  ['i', 'int32'],
-  ['q', 'int64'],
-])
-
 /** The library's words are Python `struct`'s: `<f` is float32. */
 function typeInWords(dtype: unknown): string {
-  if (typeof dtype !== 'string') return 'compound'
-  const letter = dtype.replace(/^[<>=|]/, '')
-  const integer = INTEGERS.get(letter.toLowerCase())
-  if (integer !== undefined) return letter === letter.toLowerCase() ? integer : `u${integer}`
-  return FLOATS.get(letter) ?? dtype
+  return typeof dtype === 'string' ? (elementTypeOf('hdf5', dtype.replace(/^[<>=|]/, '')) ?? dtype) : 'compound'
 }
 
 function textAttribute(path: string, file: File, name: string): string | undefined {

@@ -1,4 +1,4 @@
-import { isJsonRecord, type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
+import { isJsonRecord, type Json, jsonRecord, zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
@@ -101,7 +101,7 @@ function besideEachOther(name: string, parts: readonly StoredTensor[]): StoredTe
     const all: FloatArray[] = []
     for (const part of parts) all.push(await part.read())
     const size = all.reduce((sum, { length }) => sum + length, 0)
-    const whole = all[0] instanceof Float64Array ? new Float64Array(size) : new Float32Array(size)
+    const whole = zerosLike(all[0], size)
     for (const [index, data] of all.entries()) {
       for (let row = 0; row * width < data.length; row++) {
         whole.set(data.subarray(row * width, (row + 1) * width), (row * all.length + index) * width)

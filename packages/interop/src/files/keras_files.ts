@@ -1,11 +1,13 @@
+import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
+import { closingOnError } from './closing_on_error.js'
 import { type Hdf5File, openHdf5 } from './hdf5_file.js'
 import { ofKeras2 } from './keras1_layout.js'
-import type { ArchiveEntry } from './zip_archive.js'
+import type { ZipArchive } from './zip_archive.js'
 
 /** Models in models are a few levels deep; a layer has some dozen settings. */
 export const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
@@ -44,11 +46,7 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
 }
 
 /** Opens a `.keras` archive; files as {@link openKerasH5}. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
-export async function openKerasArchive(
-  path: string,
-  entries: ReadonlyMap<string, ArchiveEntry>,
-  close: () => Promise<void>,
-): Promise<WeightFile> {
+export async function openKerasArchive({ path, entries, close }: ZipArchive): Promise<WeightFile> {
   const config = await entries.get('config.json')?.read()
   if (config === undefined) throw corrupt(path, 'config.json is missing')
   const weights = entries.get('model.weights.h5')
@@ -66,15 +64,6 @@ export async function openKerasArchive(
       await close()
     },
   }))
-}
-
-async function closingOnError<Result>(file: Hdf5File, read: () => Promise<Result>): Promise<Result> {
-  try {
-    return await read()
-  } catch (error) {
-    await file.close()
-    throw error
-  }
 }
 
 /** The description of a model, or the object names of a file of weights alone. */
@@ -98,8 +87,7 @@ function ofPresentLayout(tensor: StoredTensor): StoredTensor {
 
 function versionOf(path: string, metadata: Uint8Array | undefined): Pick<WeightFile, 'kerasVersion'> {
   if (metadata === undefined) return {}
-  const parsed = parseBoundedJson(path, 'its metadata', metadata, CONFIG_LIMITS)
-  const version = typeof parsed === 'object' && parsed !== null && 'keras_version' in parsed && parsed.keras_version
+  const version = jsonRecord(parseBoundedJson(path, 'its metadata', metadata, CONFIG_LIMITS))?.['keras_version']
   return typeof version === 'string' ? { kerasVersion: version } : {}
 }
 

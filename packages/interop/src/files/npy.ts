@@ -1,6 +1,6 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { littleEndianBytes, swappedBytes } from '@cudnn-rnn/checkpoint/files'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkedCount, decodeElements, ELEMENT_TYPES, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import { stridedElements } from './strided_elements.js'
 
@@ -9,22 +9,6 @@ import { stridedElements } from './strided_elements.js'
  * `fortran_order` and `shape`, and the elements. Source: numpy/lib/format.py.
  */
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]
-
-/** Element types by the letters of `descr`, after the byte order. */
-const DTYPES: ReadonlyMap<string, ElementTypeName> = new Map([
-  ['f8', 'float64'],
-  ['f4', 'float32'],
-  ['f2', 'float16'],
-  ['i8', 'int64'],
-  ['i4', 'int32'],
-  ['i2', 'int16'],
-  ['i1', 'int8'],
-  ['u8', 'uint64'],
-  ['u4', 'uint32'],
-  ['u2', 'uint16'],
-  ['u1', 'uint8'],
-  ['b1', 'bool'],
-])
 
 /** Characters of a header that a message shows. */
 const LONGEST_SHOWN = 200
@@ -58,7 +42,7 @@ export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArr
   if (shape === undefined || fortranOrder === undefined) {
     throw corrupt(path, `the header of ${name} is not that of an array`)
   }
-  const type = letters === undefined ? undefined : DTYPES.get(letters)
+  const type = letters === undefined ? undefined : elementTypeOf('npy', letters)
   const elements = () => {
     if (type === undefined)
       throw unsupported(path, `weights are floating point: ${name} has ${header.trim().slice(0, LONGEST_SHOWN)}`)

@@ -1,10 +1,10 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { BlobWriter, Uint8ArrayReader, ZipWriter } from '@zip.js/zip.js'
 import { unsupported } from '../errors.js'
-import type { WeightFile } from '../weight_file.js'
+import type { UnreadValue, WeightFile } from '../weight_file.js'
 import { decodeNpy, encodeNpy } from './npy.js'
 import { TensorList } from './tensor_list.js'
-import type { ArchiveEntry } from './zip_archive.js'
+import type { ZipArchive } from './zip_archive.js'
 
 const SUFFIX = '.npy'
 
@@ -12,14 +12,9 @@ const SUFFIX = '.npy'
 const LONGEST_HEADER = 10 + 0xffff
 
 /** Opens the arrays of a NumPy `.npz` archive: of each only the header is read until its elements are requested. */
-export async function openNpz(
-  path: string,
-  entries: ReadonlyMap<string, ArchiveEntry>,
-  close: () => Promise<void>,
-): Promise<WeightFile> {
-  const heldBytes = [...entries.values()].reduce((sum, { size }) => sum + size, 0)
+export async function openNpz({ path, entries, size: heldBytes, close }: ZipArchive): Promise<WeightFile> {
   const list = new TensorList(path, heldBytes)
-  const unread: { readonly name: string; readonly what: string }[] = []
+  const unread: UnreadValue[] = []
   for (const entry of entries.values()) {
     if (!entry.name.endsWith(SUFFIX)) continue
     const name = entry.name.slice(0, -SUFFIX.length)

@@ -68,10 +68,7 @@ function listedName(
 const NO_GRAPH = { paths: new Map<string, string>(), fullNames: new Map<string, string>() }
 
 /** Each variable's shortest path that uses no list, and the name that it was created under. */
-function placesOf(objects: readonly TrackedObject[]): {
-  readonly paths: ReadonlyMap<string, string>
-  readonly fullNames: ReadonlyMap<string, string>
-} {
+function placesOf(objects: readonly TrackedObject[]) {
   const [paths, fullNames] = [new Map<string, string>(), new Map<string, string>()]
   for (const { variables } of objects) for (const { key, fullName } of variables) fullNames.set(key, fullName)
   const queue = [{ id: 0, path: '' }]

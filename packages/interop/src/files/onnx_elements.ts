@@ -1,7 +1,16 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { inProcessorOrder } from '@cudnn-rnn/checkpoint/files'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import {
+  arrayOf,
+  checkBytes,
+  checkedCount,
+  decodeElements,
+  ELEMENT_TYPES,
+  type ElementTypeName,
+  elementTypeOf,
+  isFloat,
+} from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { ExternalFiles } from './external_files.js'
 import type { ExternalData, OnnxTensor } from './onnx_messages.js'
@@ -9,55 +18,18 @@ import { decodeOnnxLists, decodeOnnxTensor, type OnnxTensorValue } from './onnx_
 import type { ByteRange } from './protobuf_scanner.js'
 import type { Elements } from './strided_elements.js'
 
-/** TensorProto.DataType of numbers; tensors of other types are listed and not read. */
-const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
-  1: 'float32',
-  2: 'uint8',
-  3: 'int8',
-  4: 'uint16',
-  5: 'int16',
-  6: 'int32',
-  7: 'int64',
-  9: 'bool',
-  10: 'float16',
-  11: 'float64',
-  12: 'uint32',
-  13: 'uint64',
-  16: 'bfloat16',
-}
+/** TensorProto.DataType of texts; tensors of other types than numbers are listed and not read. */
+const STRING = 8
 
 /** The file's own word for an element type. */
 export function dataTypeInWords(dataType: number): string {
-  return DATA_TYPES[dataType] ?? (dataType === STRING ? 'string' : `data type ${dataType}`)
+  return elementTypeOf('onnx', dataType) ?? (dataType === STRING ? 'string' : `data type ${dataType}`)
 }
-
-const STRING = 8
 
 /** The element type of a word. */
 export function dataTypeOf(words: string): number {
-  const named = Object.entries(DATA_TYPES).find(([, name]) => name === words)
-  return words === 'string' ? STRING : Number(named?.[0] ?? words.split(' ').at(-1))
-}
-
-/** Arrays of integers; float64 holds integers of 64 bits, of which shapes need 53. */
-const INTEGER_ARRAYS: Readonly<Partial<Record<ElementTypeName, new (numbers: Iterable<number>) => Elements>>> = {
-  bool: Uint8Array,
-  uint8: Uint8Array,
-  int8: Int8Array,
-  uint16: Uint16Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: Float64Array,
-}
-
-function integersIn(
-  type: ElementTypeName,
-  array: new (numbers: Iterable<number>) => Elements,
-  raw: Uint8Array,
-): Elements {
-  const { buffer } = inProcessorOrder(new Uint8Array(raw), ELEMENT_TYPES[type].bytes)
-  if (type === 'int64') return Float64Array.from(new BigInt64Array(buffer), Number)
-  return new (array as unknown as new (buffer: ArrayBuffer) => Elements)(buffer)
+  const row = Object.entries(ELEMENT_TYPES).find(([name]) => name === words)?.[1]
+  return words === 'string' ? STRING : (row?.onnx ?? Number(words.split(' ').at(-1)))
 }
 
 /** Reads the elements of one model's tensors, wherever they lie: as bytes or numbers in the model, or in a file beside it. */
@@ -78,13 +50,19 @@ export class OnnxElements {
 
   /** The elements of an integer tensor, such as lengths; throws as {@link read}. Integers of 64 bits are float64. */
   async readIntegers(name: string, tensor: OnnxTensor): Promise<Elements> {
-    const type = DATA_TYPES[tensor.dataType]
-    const array = type && INTEGER_ARRAYS[type]
-    if (type === undefined || array === undefined) {
+    const type = elementTypeOf('onnx', tensor.dataType)
+    const array = type && arrayOf(type)
+    if (type === undefined || array === undefined || isFloat(type)) {
       throw unsupported(this.#source.name, `${name} must be of integers: it holds ${dataTypeInWords(tensor.dataType)}`)
     }
     const { raw, int32s, int64s } = await this.#value(name, tensor, type)
-    const numbers = raw === undefined ? new array([...int64s, ...int32s]) : integersIn(type, array, raw)
+    const ordered = raw && inProcessorOrder(new Uint8Array(raw), ELEMENT_TYPES[type].bytes).buffer
+    const numbers =
+      ordered === undefined
+        ? new array([...int64s, ...int32s])
+        : type === 'int64'
+          ? Float64Array.from(new BigInt64Array(ordered), Number)
+          : new array(ordered)
     const count = checkedCount(this.#source.name, name, tensor.dims, numbers.length)
     if (count === numbers.length) return numbers
     throw corrupt(this.#source.name, `${name} of shape [${tensor.dims}] has ${numbers.length} elements`)
@@ -98,19 +76,13 @@ export class OnnxElements {
   /** The bytes of a tensor in a file beside the model; throws as {@link read}. */
   async readOutside(name: string, tensor: OnnxTensor, place: ExternalData): Promise<Uint8Array> {
     const path = this.#source.name
-    const type = DATA_TYPES[tensor.dataType]
+    const type = elementTypeOf('onnx', tensor.dataType)
     if (type === undefined)
       throw unsupported(path, `${name} must be of numbers: it holds ${dataTypeInWords(tensor.dataType)}`)
     const file = await this.#external.open(place.get('location') ?? '')
     const [offset, length] = externalRange(path, name, place, file.size)
-    this.#check(name, tensor, type, length)
+    checkBytes(path, name, type, tensor.dims, length)
     return file.read(offset, length)
-  }
-
-  #check(name: string, { dims }: OnnxTensor, type: ElementTypeName, length: number): void {
-    const { bytes } = ELEMENT_TYPES[type]
-    if (checkedCount(this.#source.name, name, dims, length / bytes) * bytes === length) return
-    throw corrupt(this.#source.name, `${name} of shape [${dims}] has ${length} bytes`)
   }
 
   /** The tensor with its elements; its claimed size is compared with the bytes present before it is read. */
@@ -120,7 +92,7 @@ export class OnnxElements {
     const rest = { dims, dataType, floats: undefined, doubles: undefined, int64s: [], int32s: [] }
     if (external !== undefined) return { ...rest, raw: await this.readOutside(name, tensor, external) }
     if (raw !== undefined) {
-      this.#check(name, tensor, type, raw.end - raw.start)
+      checkBytes(source.name, name, type, dims, raw.end - raw.start)
       return { ...rest, raw: await source.read(raw.start, raw.end - raw.start) }
     }
     return decodeOnnxTensor(source.name, await source.read(message.start, message.end - message.start))
@@ -137,8 +109,8 @@ export function elementsOf(path: string, name: string, { dims, dataType, raw, ..
 }
 
 function floatType(path: string, name: string, dataType: number): ElementTypeName {
-  const type = DATA_TYPES[dataType]
-  if (type !== undefined && 'decode' in ELEMENT_TYPES[type]) return type
+  const type = elementTypeOf('onnx', dataType)
+  if (type !== undefined && isFloat(type)) return type
   throw unsupported(path, `weights are floating point: ${name} holds ${type ?? `data type ${dataType}`}`)
 }
 

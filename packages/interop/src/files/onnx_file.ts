@@ -1,3 +1,4 @@
+import { zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount } from '../elements.js'
 import { corrupt } from '../errors.js'
@@ -150,7 +151,7 @@ class ModelBuilder {
       const strides = indices.dims.length === 2 ? rowMajorStrides(dims) : [1]
       if (places.length !== elements.length * strides.length)
         throw corrupt(path, `${name} has other indices than values`)
-      const dense = elements instanceof Float64Array ? new Float64Array(count) : new Float32Array(count)
+      const dense = zerosLike(elements, count)
       for (const [k, element] of elements.entries()) {
         const place = strides.reduce((sum, stride, axis) => sum + stride * (places[k * strides.length + axis] ?? 0), 0)
         if (!(place >= 0 && place < count)) throw corrupt(path, `${name} has an index of ${place}`)

@@ -85,11 +85,9 @@ export interface OnnxGraphMessage extends OnnxBodyMessage {
 }
 
 /** FunctionProto, whose body is a graph with parameters. */
-interface OnnxFunctionMessage extends OnnxBodyMessage {
-  readonly name: string
-  readonly domain: string
-  readonly inputs: readonly string[]
-  readonly outputs: readonly string[]
+export interface OnnxFunctionMessage
+  extends OnnxBodyMessage,
+    Pick<OnnxNodeMessage, 'name' | 'domain' | 'inputs' | 'outputs'> {
   /** Attributes that a call may leave out. */
   readonly defaults: ReadonlyMap<string, OnnxAttribute>
   readonly message: ByteRange

@@ -1,5 +1,5 @@
 import type { StoredTensor } from '../stored_tensor.js'
-import type { OnnxAttribute, OnnxNodeMessage } from './onnx_messages.js'
+import type { OnnxAttribute, OnnxFunctionMessage, OnnxNodeMessage } from './onnx_messages.js'
 
 /** A graph: of its nodes those that are recurrent, that call functions or hold graphs, and that shape constants. */
 export interface OnnxGraph {
@@ -12,11 +12,7 @@ export interface OnnxGraph {
 }
 
 /** A function of a model. */
-export interface OnnxFunction extends OnnxGraph {
-  readonly inputs: readonly string[]
-  /** Attributes that a call may leave out. */
-  readonly defaults: ReadonlyMap<string, OnnxAttribute>
-}
+export interface OnnxFunction extends OnnxGraph, Pick<OnnxFunctionMessage, 'inputs' | 'defaults'> {}
 
 /** A model as far as its recurrent nodes need it. */
 export interface OnnxModel {

@@ -1,4 +1,4 @@
-import type { PickleContext } from './pickle_context.js'
+import type { PickleMachine } from './pickle_machine.js'
 import {
   PickleDict,
   PickleGlobal,
@@ -74,39 +74,39 @@ const ORDERED_DICT = 'collections.OrderedDict'
  * The storage of a persistent id `('storage', <class>, key, location, count)`, behind which older files have `(key, offset,
  * count)` of a view; or of `('module', <class>, file, source)`, as older files name the classes of modules, the class.
  */
-export function persistent(context: PickleContext, id: PickleValue): PickleStorage | PickleGlobal {
+export function persistent(machine: PickleMachine, id: PickleValue): PickleStorage | PickleGlobal {
   const [tag, type, key, , count, view] = Array.isArray(id) ? id : []
   if (tag === 'module' && type instanceof PickleGlobal) return type
   const className = type instanceof PickleGlobal ? STORAGE.exec(type.path)?.[1] : undefined
   const isNamed = typeof key === 'string' && key.length <= LONGEST_KEY
   const begin = Array.isArray(view) ? view[1] : 0
   if (tag !== 'storage' || className === undefined || !isNamed || !isCount(count) || !isCount(begin)) {
-    throw context.wrong('its pickle refers to a value that is not a storage')
+    throw machine.wrong('its pickle refers to a value that is not a storage')
   }
   const storage = new PickleStorage(className, key, begin)
-  context.store(storage)
+  if (!machine.storages.has(key)) machine.storages.set(key, storage)
   return storage
 }
 
 /** Replaces a call on the stack by the value that it would return, or by an object that is not built. */
-export function reduce(context: PickleContext): void {
-  const parameters = context.pop()
-  const called = context.pop()
+export function reduce(machine: PickleMachine): void {
+  const parameters = machine.pop()
+  const called = machine.pop()
   if (called instanceof PickleObject) {
-    context.push(new PickleObject(called.path, []))
+    machine.push(new PickleObject(called.path, []))
     return
   }
   if (!(called instanceof PickleGlobal) || !Array.isArray(parameters)) {
-    throw context.wrong('its pickle calls a value that is not a function')
+    throw machine.wrong('its pickle calls a value that is not a function')
   }
-  context.push(replaced(context, called.path, parameters))
+  machine.push(replaced(machine, called.path, parameters))
 }
 
-function replaced(context: PickleContext, called: string, given: readonly PickleValue[]): PickleValue {
+function replaced(machine: PickleMachine, called: string, given: readonly PickleValue[]): PickleValue {
   if (called === ORDERED_DICT) {
     // On Python 2 the items are a list of pairs.
     const pairs = Array.isArray(given[0]) ? given[0] : []
-    return dictOf(context, pairs)
+    return dictOf(machine, pairs)
   }
   const [inner, , innerParameters] = given
   const isTyped = called === TYPED_TENSOR && inner instanceof PickleGlobal && Array.isArray(innerParameters)
@@ -118,15 +118,15 @@ function replaced(context: PickleContext, called: string, given: readonly Pickle
     return container ?? new PickleObject(called, given)
   }
   const value = tensor(parameters)
-  if (value === undefined) throw context.wrong(`its pickle calls ${path} with other parameters than a tensor's`)
+  if (value === undefined) throw machine.wrong(`its pickle calls ${path} with other parameters than a tensor's`)
   return value
 }
 
-function dictOf(context: PickleContext, pairs: readonly PickleValue[]): PickleDict {
+function dictOf(machine: PickleMachine, pairs: readonly PickleValue[]): PickleDict {
   const made = new PickleDict()
   for (const pair of pairs) {
     const [key, value] = Array.isArray(pair) ? pair : []
-    if (typeof key !== 'string' || value === undefined) throw context.wrong('an item of its dicts is not a pair')
+    if (typeof key !== 'string' || value === undefined) throw machine.wrong('an item of its dicts is not a pair')
     made.set(key, value)
   }
   return made

@@ -1,4 +1,4 @@
-import { COSTS, type PickleContext } from './pickle_context.js'
+import { COSTS, type PickleMachine } from './pickle_machine.js'
 import { persistent, reduce } from './pickle_globals.js'
 import {
   PickleDict,
@@ -11,7 +11,7 @@ import {
 } from './pickle_values.js'
 
 /** Opcodes by byte, of CPython's pickletools.py. The others are of protocols 0 and 1, which torch.save cannot write. */
-export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) => void>> = {
+export const PICKLE_OPCODES: Readonly<Record<number, (machine: PickleMachine) => void>> = {
   128: (c) => void c.take(1), // PROTO
   149: (c) => void c.take(8), // FRAME
   40: (c) => c.mark(), // MARK
@@ -65,56 +65,56 @@ export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) =>
 }
 
 /** An object of a class that is not built, from the class on the stack. */
-function create(context: PickleContext, parameters: PickleValue): void {
-  const type = context.pop()
-  if (!(type instanceof PickleGlobal)) throw context.wrong('its pickle makes an object of a value that is not a class')
-  context.push(new PickleObject(type.path, Array.isArray(parameters) ? parameters : []))
+function create(machine: PickleMachine, parameters: PickleValue): void {
+  const type = machine.pop()
+  if (!(type instanceof PickleGlobal)) throw machine.wrong('its pickle makes an object of a value that is not a class')
+  machine.push(new PickleObject(type.path, Array.isArray(parameters) ? parameters : []))
 }
 
 /** Attributes of the object on the stack. A container's, such as a state dict's _metadata, are not part of it. */
-function build(context: PickleContext, state: PickleValue): void {
-  const value = context.peek()
+function build(machine: PickleMachine, state: PickleValue): void {
+  const value = machine.peek()
   if (value instanceof PickleTensor || value instanceof UnreadTensor) return
-  if (value instanceof PickleObject) hold(context, value, [state])
+  if (value instanceof PickleObject) hold(machine, value, [state])
 }
 
-function hold(context: PickleContext, object: PickleObject, values: readonly PickleValue[]): void {
-  context.charge(COSTS.reference * values.length)
+function hold(machine: PickleMachine, object: PickleObject, values: readonly PickleValue[]): void {
+  machine.charge(COSTS.reference * values.length)
   for (const value of values) object.attributes.push(value)
 }
 
-function stackGlobal(context: PickleContext): PickleGlobal {
-  const name = context.pop()
-  const module = context.pop()
-  if (typeof module === 'string' && typeof name === 'string') return context.global(`${module}.${name}`)
-  throw context.wrong('its pickle has a name that is not text')
+function stackGlobal(machine: PickleMachine): PickleGlobal {
+  const name = machine.pop()
+  const module = machine.pop()
+  if (typeof module === 'string' && typeof name === 'string') return machine.global(`${module}.${name}`)
+  throw machine.wrong('its pickle has a name that is not text')
 }
 
-function append(context: PickleContext, values: PickleValue[]): void {
-  const list = context.peek()
+function append(machine: PickleMachine, values: PickleValue[]): void {
+  const list = machine.peek()
   if (list instanceof PickleObject) {
-    hold(context, list, values)
+    hold(machine, list, values)
     return
   }
-  if (!Array.isArray(list)) throw context.wrong('its pickle appends to a value that is not a list')
-  context.charge(COSTS.reference * values.length)
+  if (!Array.isArray(list)) throw machine.wrong('its pickle appends to a value that is not a list')
+  machine.charge(COSTS.reference * values.length)
   for (const value of values) list.push(value)
 }
 
-function setItems(context: PickleContext, flat: PickleValue[]): void {
-  const target = context.peek()
+function setItems(machine: PickleMachine, flat: PickleValue[]): void {
+  const target = machine.peek()
   const dict = target instanceof PickleObject ? new PickleDict() : target
   if (!(dict instanceof PickleDict) || flat.length % 2 !== 0) {
-    throw context.wrong('its pickle sets items of a value that is not a dict')
+    throw machine.wrong('its pickle sets items of a value that is not a dict')
   }
-  context.charge(COSTS.text * flat.length)
+  machine.charge(COSTS.text * flat.length)
   if (target instanceof PickleObject) {
-    context.charge(COSTS.dict)
-    hold(context, target, [dict])
+    machine.charge(COSTS.dict)
+    hold(machine, target, [dict])
   }
   for (let index = 0; index < flat.length; index += 2) {
     const [key, value] = [flat[index], flat[index + 1]]
-    if (key === undefined || value === undefined) throw context.wrong('a key of its dicts has no value')
+    if (key === undefined || value === undefined) throw machine.wrong('a key of its dicts has no value')
     dict.set(isKey(key) ? key : `(key ${dict.size})`, value)
   }
 }

@@ -1,7 +1,8 @@
+import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkBytes, decodeElements, elementTypeOf } from '../elements.js'
 import { corrupt } from '../errors.js'
-import type { StoredTensor } from '../stored_tensor.js'
+import type { ListedTensor, StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
 import { TensorList } from './tensor_list.js'
@@ -19,25 +20,8 @@ const LONGEST_HEADER = 100_000_000
 /** A header is a map of maps with lists of numbers. */
 const HEADER_LIMITS = { depth: 3, values: 2 ** 21 }
 
-/** Element types by the format's names; others are listed and not read. */
-const DTYPES: ReadonlyMap<string, ElementTypeName> = new Map([
-  ['F64', 'float64'],
-  ['F32', 'float32'],
-  ['F16', 'float16'],
-  ['BF16', 'bfloat16'],
-  ['I64', 'int64'],
-  ['I32', 'int32'],
-  ['I16', 'int16'],
-  ['I8', 'int8'],
-  ['U8', 'uint8'],
-  ['BOOL', 'bool'],
-])
-
 /** An entry of the header. */
-interface HeaderEntry {
-  readonly name: string
-  readonly dtype: string
-  readonly shape: readonly number[]
+interface HeaderEntry extends ListedTensor {
   readonly begin: number
   readonly end: number
 }
@@ -51,7 +35,9 @@ export async function openSafetensors(source: ByteSource): Promise<WeightFile> {
   if (length > BigInt(Math.min(size - LENGTH_BYTES, LONGEST_HEADER))) {
     throw corrupt(path, `its header of ${length} bytes does not fit into it, or has more than ${LONGEST_HEADER}`)
   }
-  const header = parseHeader(path, await source.read(LENGTH_BYTES, Number(length)))
+  const text = await source.read(LENGTH_BYTES, Number(length))
+  const header = jsonRecord(parseBoundedJson(path, 'its header', text, HEADER_LIMITS))
+  if (header === undefined) throw corrupt(path, 'its header is not an object')
   const start = LENGTH_BYTES + Number(length)
   const entries = Object.entries(header)
     .filter(([name]) => name !== '__metadata__')
@@ -62,14 +48,8 @@ export async function openSafetensors(source: ByteSource): Promise<WeightFile> {
   return { format: 'safetensors', path, heldBytes: size, tensors: list.tensors, close: () => source.close() }
 }
 
-function parseHeader(path: string, bytes: Uint8Array): Record<string, unknown> {
-  const header = parseBoundedJson(path, 'its header', bytes, HEADER_LIMITS)
-  if (typeof header === 'object' && header !== null && !Array.isArray(header)) return header as Record<string, unknown>
-  throw corrupt(path, 'its header is not an object')
-}
-
 function checkedEntry(path: string, name: string, entry: unknown, room: number): HeaderEntry {
-  const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Record<string, unknown>
+  const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Json
   if (typeof dtype !== 'string' || !isIntegers(shape) || !isIntegers(offsets) || offsets.length !== 2) {
     throw corrupt(path, `the header's entry of ${name} is not a tensor`)
   }
@@ -77,12 +57,8 @@ function checkedEntry(path: string, name: string, entry: unknown, room: number):
   if (!(begin >= 0 && begin <= end && end <= room)) {
     throw corrupt(path, `${name} is at ${begin}..${end} of ${room} bytes`)
   }
-  const type = DTYPES.get(dtype)
-  if (type !== undefined) {
-    const { bytes } = ELEMENT_TYPES[type]
-    const count = checkedCount(path, name, shape, room / bytes)
-    if (count * bytes !== end - begin) throw corrupt(path, `${name} of shape [${shape}] has ${end - begin} bytes`)
-  }
+  const type = elementTypeOf('safetensors', dtype)
+  if (type !== undefined) checkBytes(path, name, type, shape, end - begin, room)
   return { name, dtype, shape, begin, end }
 }
 
@@ -103,8 +79,8 @@ function storedTensor(
   start: number,
   { name, dtype, shape, begin, end }: HeaderEntry,
 ): StoredTensor {
-  const read = async () =>
-    decodeElements(source.name, name, DTYPES.get(dtype) ?? 'uint8', await source.read(start + begin, end - begin))
+  const type = elementTypeOf('safetensors', dtype) ?? 'uint8'
+  const read = async () => decodeElements(source.name, name, type, await source.read(start + begin, end - begin))
   return { name, shape, dtype, read }
 }
 

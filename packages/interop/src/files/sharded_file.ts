@@ -1,9 +1,10 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { type Json, jsonRecord } from '@cudnn-rnn/canonical/rules'
+import { type Json, jsonRecord, madeIn } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile, WeightFormat } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
+import { closingOnError } from './closing_on_error.js'
 import { ExternalFiles } from './external_files.js'
 import { TensorList } from './tensor_list.js'
 
@@ -34,17 +35,14 @@ export async function openShards(
     await Promise.all(shards.map((shard) => shard.close()))
     await external.close()
   }
-  try {
+  return closingOnError({ close }, async () => {
     for (const [location, names] of namesOf) {
       const shard = await openShard(await external.open(location))
       shards.push(shard)
       checkNames(path, location, shard, names)
     }
     return { ...joined(path, size, shards), close: () => close().then(() => source.close()) }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  })
 }
 
 /** The names that an index has of each shard. */
@@ -53,8 +51,7 @@ function shardsIn(path: string, map: Json): ReadonlyMap<string, Set<string>> {
   for (const [name, places] of Object.entries(map)) {
     for (const place of [places].flat()) {
       if (typeof place !== 'string') throw corrupt(path, `the file of ${name} must be a name: ${describeValue(place)}`)
-      const names = shards.get(place) ?? new Set<string>()
-      shards.set(place, names.add(name))
+      madeIn(shards, place, () => new Set()).add(name)
     }
   }
   if (shards.size === 0) throw corrupt(path, 'its weight_map has no tensors')

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
+import { hasErrorCode, madeIn } from '@cudnn-rnn/canonical/rules'
 import {
   type BlobLike,
   type ByteSource,
@@ -16,6 +16,7 @@ import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
+import { closingOnError } from './closing_on_error.js'
 import { OBJECT_GRAPH, objectNames } from './object_graph.js'
 import { TensorList } from './tensor_list.js'
 
@@ -50,15 +51,13 @@ export async function openTensorflowFiles(
   const open = async (path: string) => {
     const file = files.find(([name]) => name === path)?.[1]
     if (file === undefined || !('blob' in file)) return file
-    const body = bodies.get(path) ?? responseSource(path, file)
-    bodies.set(path, body)
-    return body
+    return madeIn(bodies, path, () => responseSource(path, file))
   }
   return weightFile(await openCheckpointFrom(index[0].slice(0, -'.index'.length), open))
 }
 
-async function weightFile(reader: CheckpointReader): Promise<WeightFile> {
-  try {
+function weightFile(reader: CheckpointReader): Promise<WeightFile> {
+  return closingOnError(reader, async () => {
     const { prefix } = reader
     const keys = reader.names()
     const heldBytes = keys.reduce((sum, key) => sum + reader.byteLength(key), 0)
@@ -70,10 +69,7 @@ async function weightFile(reader: CheckpointReader): Promise<WeightFile> {
       if (name !== undefined) list.add({ ...storedTensor(reader, key), name })
     }
     return { format: 'tensorflow', path: prefix, heldBytes, tensors: list.tensors, close: () => reader.close() }
-  } catch (error) {
-    await reader.close()
-    throw error
-  }
+  })
 }
 
 async function objectGraph(reader: CheckpointReader): Promise<Uint8Array | undefined> {

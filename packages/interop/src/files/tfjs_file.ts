@@ -6,16 +6,13 @@ import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
+import { closingOnError } from './closing_on_error.js'
 import { ExternalFiles } from './external_files.js'
 import { CONFIG_LIMITS } from './keras_files.js'
 import { TensorList } from './tensor_list.js'
 
-/** Element types of TensorFlow.js by its names; the others have no elements of one size. */
-const DTYPES: ReadonlyMap<unknown, ElementTypeName> = new Map([
-  ['float32', 'float32'],
-  ['int32', 'int32'],
-  ['bool', 'bool'],
-])
+/** Element types of TensorFlow.js, by its names; the others have no elements of one size. */
+const DTYPES: readonly ElementTypeName[] = ['float32', 'int32', 'bool']
 
 /**
  * A `model.json` of TensorFlow.js: the configuration of a Keras 2 model, and for each group of weights the files beside it that
@@ -39,12 +36,9 @@ export async function openTfjsModel(source: ByteSource, isPath: boolean): Promis
   if (!Array.isArray(groups)) throw corrupt(path, 'its weightsManifest must be a list')
   const external = new ExternalFiles(path, isPath)
   const list = new TensorList(path, size)
-  try {
+  await closingOnError(external, async () => {
     for (const group of groups) await addGroup(path, external, list, recordOf(group))
-  } catch (error) {
-    await external.close()
-    throw error
-  }
+  })
   const version = topology['keras_version']
   return {
     format: 'keras-json',
@@ -71,7 +65,7 @@ async function addGroup(path: string, external: ExternalFiles, list: TensorList,
   for (const { name, dtype, shape, quantization } of weights.map(recordOf)) {
     if (typeof name !== 'string' || !Array.isArray(shape))
       throw corrupt(path, 'each weight must have a name and a shape')
-    const type = DTYPES.get(dtype)
+    const type = DTYPES.find((each) => each === dtype)
     if (type === undefined || quantization !== undefined) {
       const words =
         quantization === undefined

@@ -1,35 +1,19 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
-import type { WeightFile } from '../weight_file.js'
+import type { UnreadValue, WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { PickleDict, PickleObject, PickleTensor, type PickleValue, UnreadTensor } from './pickle_values.js'
 import { stridedElements } from './strided_elements.js'
 import { TensorList } from './tensor_list.js'
-
-/** Storages with elements of these types; others are listed and not read. */
-export const STORAGES: ReadonlyMap<string, ElementTypeName> = new Map([
-  ['DoubleStorage', 'float64'],
-  ['FloatStorage', 'float32'],
-  ['HalfStorage', 'float16'],
-  ['BFloat16Storage', 'bfloat16'],
-  ['LongStorage', 'int64'],
-  ['IntStorage', 'int32'],
-  ['ShortStorage', 'int16'],
-  ['CharStorage', 'int8'],
-  ['ByteStorage', 'uint8'],
-  ['BoolStorage', 'bool'],
-])
+import type { ArchiveEntry } from './zip_archive.js'
 
 /** Nesting of dicts, lists and modules in a checkpoint is shallow; a deeper one is a trap. */
 const DEEPEST = 64
 
 /** The bytes of a storage. */
-export interface StorageBytes {
-  readonly size: number
-  read(): Promise<Uint8Array>
-}
+export type StorageBytes = Pick<ArchiveEntry, 'size' | 'read'>
 
 /** The weights in the pickle of a file of `torch.save`; `bytesOf` finds a storage by its key. */
 export function torchWeights(
@@ -125,8 +109,6 @@ const OWN_WEIGHT = /(?:^|\.)(?:weight|bias|kernel)[^.]*$/
 /** Dicts in the attributes of every `torch.nn.Module`. */
 const MODULE = ['_parameters', '_modules'] as const
 
-type UnreadValue = NonNullable<WeightFile['unread']>[number]
-
 /** The shape of a NumPy array: `_reconstruct` and a state of (version, shape, dtype, order, bytes), or `_frombuffer`. */
 function arrayShape({ path, parameters, attributes }: PickleObject): readonly number[] | undefined {
   const [, own] = /^numpy\.(?:\w+\.)*(_reconstruct|_frombuffer)$/.exec(path) ?? []
@@ -156,7 +138,7 @@ class Storages {
   /** The tensor of a view; equal views share their `read`. */
   tensor(name: string, view: PickleTensor): StoredTensor {
     const { storage, offset, shape, strides } = view
-    const type = STORAGES.get(storage.type)
+    const type = elementTypeOf('torch', storage.type)
     const id = [storage.type, storage.key, offset, shape, strides].join(';')
     let read = this.#views.get(id)
     if (read === undefined) {

@@ -1,11 +1,11 @@
 import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { ELEMENT_TYPES } from '../elements.js'
+import { ELEMENT_TYPES, elementTypeOf } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile } from '../weight_file.js'
 import { type PickleRead, readPickle } from './pickle_reader.js'
 import { PickleDict, type PickleStorage } from './pickle_values.js'
-import { STORAGES, type StorageBytes, torchWeights } from './torch_contents.js'
+import { type StorageBytes, torchWeights } from './torch_contents.js'
 
 /** Pickles before the storages: a magic number, the version, the system that wrote, the saved value, and keys of storages. */
 const PICKLES = 5
@@ -78,7 +78,7 @@ async function picklesOf(source: ByteSource): Promise<PickleRead[]> {
 }
 
 function elementBytes(path: string, { type }: PickleStorage): number {
-  const known = STORAGES.get(type)
+  const known = elementTypeOf('torch', type)
   const bytes = known === undefined ? OTHER_BYTES.get(type) : ELEMENT_TYPES[known].bytes
   if (bytes !== undefined) return bytes
   throw unsupported(

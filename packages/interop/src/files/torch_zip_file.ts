@@ -3,17 +3,13 @@ import { corrupt, unsupported } from '../errors.js'
 import type { WeightFile } from '../weight_file.js'
 import { readPickle } from './pickle_reader.js'
 import { torchWeights } from './torch_contents.js'
-import type { ArchiveEntry } from './zip_archive.js'
+import type { ZipArchive } from './zip_archive.js'
 
 /**
  * Opens the format of `torch.save` since PyTorch 1.6: a zip of `data.pkl`, `byteorder` and one file `data/<key>` for each
  * storage. The pickle is read by an allow-list and never executed; storages are read when a tensor is.
  */
-export async function openTorchZip(
-  path: string,
-  entries: ReadonlyMap<string, ArchiveEntry>,
-  close: () => Promise<void>,
-): Promise<WeightFile> {
+export async function openTorchZip({ path, entries, size: heldBytes, close }: ZipArchive): Promise<WeightFile> {
   const pickle = [...entries.keys()].find((name) => name.endsWith('/data.pkl'))
   if (pickle === undefined) throw corrupt(path, 'it has no data.pkl')
   const folder = pickle.slice(0, -'data.pkl'.length)
@@ -21,7 +17,6 @@ export async function openTorchZip(
   if (order !== undefined && new TextDecoder().decode(order).trim() !== 'little') {
     throw unsupported(path, 'its elements are not little-endian')
   }
-  const heldBytes = [...entries.values()].reduce((sum, { size }) => sum + size, 0)
   const { value } = readPickle(path, await entryOf(entries, pickle).read(), heldBytes)
   return torchWeights(path, heldBytes, value, (key) => entries.get(`${folder}data/${key}`), close)
 }

@@ -29,13 +29,21 @@ export interface ArchiveEntry {
   readStart(length: number): Promise<Uint8Array>
 }
 
+export interface ZipArchive {
+  readonly path: string
+  readonly entries: ReadonlyMap<string, ArchiveEntry>
+  /** Bytes of its files, unpacked. */
+  readonly size: number
+  close(): Promise<void>
+}
+
 /**
  * Lists the files of a zip archive; nothing of them is read yet.
  *
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, also for files that overlap, have one name, or claim to be larger than they
  *   can be; `ERR_WEIGHTS_UNSUPPORTED` for a too large file
  */
-export async function openZip(source: ByteSource): Promise<ReadonlyMap<string, ArchiveEntry>> {
+export async function openZip(source: ByteSource): Promise<ZipArchive> {
   const path = source.name
   const places = await readZipDirectory(source)
   checkOverlaps(path, source.size, places)
@@ -45,7 +53,8 @@ export async function openZip(source: ByteSource): Promise<ReadonlyMap<string, A
     if (entries.has(place.name)) throw corrupt(path, `two files in it are called ${place.name}`)
     entries.set(place.name, new PackedEntry(source, place))
   }
-  return entries
+  const size = places.reduce((sum, place) => sum + place.size, 0)
+  return { path, entries, size, close: () => source.close() }
 }
 
 /** Throws for files that overlap: a small archive could unpack the same bytes any number of times. */

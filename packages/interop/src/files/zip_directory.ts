@@ -98,8 +98,14 @@ function* wideNumbers(path: string, view: DataView, start: number, end: number):
   return undefined
 }
 
-/** Count of files, size and place of the directory. */
-async function directoryOf(source: ByteSource): Promise<{ count: number; size: number; offset: number }> {
+/** Count of files, size and place of a directory. */
+interface Directory {
+  readonly count: number
+  readonly size: number
+  readonly offset: number
+}
+
+async function directoryOf(source: ByteSource): Promise<Directory> {
   const path = source.name
   const length = Math.min(source.size, END.bytes + LONGEST_COMMENT)
   const view = viewOf(await source.read(source.size - length, length))
@@ -122,10 +128,7 @@ async function directoryOf(source: ByteSource): Promise<{ count: number; size: n
 }
 
 /** The end of a ZIP64 directory; undefined if there is none, as for an archive of 65,535 files. */
-async function wideDirectory(
-  source: ByteSource,
-  end: number,
-): Promise<{ count: number; size: number; offset: number } | undefined> {
+async function wideDirectory(source: ByteSource, end: number): Promise<Directory | undefined> {
   const path = source.name
   if (end < ZIP64_LOCATOR.bytes) return undefined
   const locator = viewOf(await source.read(end - ZIP64_LOCATOR.bytes, ZIP64_LOCATOR.bytes))

@@ -1,13 +1,10 @@
 import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
+import { oneNetwork, refusedInterpretation, sizesInWords } from './made_interpretations.js'
 import { inWords } from './lookalikes.js'
-import { isMatrix } from './matrix_shape.js'
-import { oneNetwork } from './one_network.js'
 import { readsBackward } from './reading_direction.js'
-import { refusedInterpretation } from './refused_interpretation.js'
-import { sizesInWords } from './sizes_in_words.js'
-import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
+import { groupTensors, isMatrix, readGroups, type StoredGroup } from './tensor_groups.js'
 
 /** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are in {@link MODES}. `if` is a keyword to nnx, whose variables hold values. */
 const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)_?[/.](kernel|bias)(?:[/.](?:raw_)?value)?$/

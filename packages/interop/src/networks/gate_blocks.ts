@@ -9,13 +9,12 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile, WeightFormat } from '../weight_file.js'
 import type { Convention, Interpretation } from './interpretation.js'
-import { isMatrix } from './matrix_shape.js'
-import { oneNetwork } from './one_network.js'
-import { sizesInWords } from './sizes_in_words.js'
-import { groupTensors, readGroups } from './tensor_groups.js'
+import { oneNetwork, sizesInWords } from './made_interpretations.js'
+import { groupTensors, isMatrix, readGroups } from './tensor_groups.js'
 
 /** The places at which one library keeps the parameters of a cell of one kind, whose matrices hold the gates in blocks. */
 interface Cell {
@@ -180,7 +179,7 @@ function pytorchTensors(
     const { data, shape } = tensor
     const columns = data.length / width
     if (shape.length === 1 && shape[0] === H) {
-      const whole = data instanceof Float64Array ? new Float64Array(width) : new Float32Array(width)
+      const whole = zerosLike(data, width)
       whole.set(data, H * gates.indexOf('new_memory'))
       return { data: whole, shape: [width] }
     }

@@ -12,7 +12,7 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { entryOf, required } from '@cudnn-rnn/canonical/rules'
+import { entryOf, required, zerosLike } from '@cudnn-rnn/canonical/rules'
 import type { FixedInputs, ImportedCell, ImportedCellOptions } from './interpretation.js'
 
 /** The activations of a cell, those alone that are not its model's. */
@@ -136,7 +136,7 @@ function gruBlockVariables(descriptor: RnnDescriptor, own: CanonicalParams): Nam
   const candidate = (side: 'input' | 'hidden', name: 'kernel' | 'bias') =>
     entryOf(variables, `candidate/${side}_projection/${name}`)
   const [above, below] = [candidate('input', 'kernel'), candidate('hidden', 'kernel')]
-  const kernel = like(above.data, above.data.length + below.data.length)
+  const kernel = zerosLike(above.data, above.data.length + below.data.length)
   kernel.set(above.data)
   kernel.set(below.data, above.data.length)
   const { data: addend } = candidate('hidden', 'bias')
@@ -147,8 +147,4 @@ function gruBlockVariables(descriptor: RnnDescriptor, own: CanonicalParams): Nam
     w_c: { data: kernel, shape: [descriptor.inputSize + descriptor.numUnits, descriptor.numUnits] },
     b_c: { data: data.map((value, unit) => value + (addend[unit] ?? 0)), shape },
   }
-}
-
-function like(data: FloatArray, length: number): FloatArray {
-  return data instanceof Float64Array ? new Float64Array(length) : new Float32Array(length)
 }

@@ -9,8 +9,7 @@ import type {
   RnnDescriptor,
   Tensor,
 } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../stored_tensor.js'
-import type { SharedParameters } from './shared_parameters.js'
+import type { SharedParameters, UsedTensors } from './shared_parameters.js'
 
 /** The framework whose names, gate order and layout a network's tensors follow. */
 export const CONVENTIONS = [
@@ -38,13 +37,11 @@ export interface FixedInputs {
   readonly sequenceLengths?: readonly number[]
 }
 
-/** A recurrent network of a file, as the models take it. */
-export interface ImportedNetwork {
+/** The fields of networks and of cells. */
+interface Imported {
   /** Its place in the file: the common prefix of its tensors, or a node's name; may be empty. */
   readonly name: string
   readonly convention: Convention
-  readonly descriptor: RnnDescriptor
-  readonly canonical: CanonicalParams
   /** True if a one-directional network reads the sequence from its end. */
   readonly reverse: boolean
   /** True if its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
@@ -54,6 +51,12 @@ export interface ImportedNetwork {
   readonly tensorNames: readonly string[]
   /** Choices for details that the file does not specify, in sentences. */
   readonly notes: readonly string[]
+}
+
+/** A recurrent network of a file, as the models take it. */
+export interface ImportedNetwork extends Imported {
+  readonly descriptor: RnnDescriptor
+  readonly canonical: CanonicalParams
 }
 
 /** Options of an imported cell: `new LSTMBlockCell(numUnits, options)`. */
@@ -80,25 +83,17 @@ export interface ImportedCellOptions {
  * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, ONNX's `clip`,
  * which bounds the inputs of activations, or other activations than the model's.
  */
-export interface ImportedCell {
-  readonly name: string
-  readonly convention: Convention
+export interface ImportedCell extends Imported {
   readonly cell: 'LSTMBlockCell' | 'LSTMCell' | 'GRUBlockCell' | 'CudnnCompatibleGRUCell' | 'BasicRNNCell'
   readonly options: ImportedCellOptions
   readonly inputSize: number
   readonly numUnits: number
   /** The cell's variables by TensorFlow's names. */
   readonly variables: NamedTensors
-  readonly reverse: boolean
-  /** True if its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
-  readonly outputReversed?: true
-  readonly inputs: FixedInputs
-  readonly tensorNames: readonly string[]
-  readonly notes: readonly string[]
 }
 
 /** One way to read some tensors of a file; nothing is read before `result` is called. */
-export interface Interpretation {
+export interface Interpretation extends UsedTensors {
   readonly name: string
   readonly convention: Convention
   readonly cellMode: CellMode
@@ -106,10 +101,6 @@ export interface Interpretation {
   readonly direction?: Direction
   /** In words: framework, gates in order, sizes. */
   readonly summary: string
-  /** Tensors that other interpretations must not use. */
-  readonly tensors: readonly StoredTensor[]
-  /** Tensors that other networks may share, such as a zero bias that an exporter stores once. */
-  readonly alsoUses?: readonly StoredTensor[]
   /**
    * Beginnings of names, separator included, that only tensors of this network should have: others are a doubt. Absent
    * if the file itself describes the function, as a node of ONNX does.

@@ -2,12 +2,12 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
+import { refusedInterpretation } from './made_interpretations.js'
 import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
 import { functionOf, type KerasFunction, settingNotes, unlikeDirections } from './keras_function.js'
 import { namedKerasInterpretations } from './keras_names.js'
 import { NO_BIAS, networkInterpretation } from './keras_network.js'
 import { DescribedVariables } from './keras_variables.js'
-import { refusedInterpretation } from './refused_interpretation.js'
 
 /**
  * Recurrent layers under Keras's names. In a file that describes its model every layer is read as its own description

@@ -1,17 +1,16 @@
-import { required } from '@cudnn-rnn/canonical/rules'
+import { required, zerosLike } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   createRnnDescriptor,
-  type FloatArray,
   kerasToCanonical,
   type NamedTensors,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../stored_tensor.js'
 import { cellsOf, type OtherActivations } from './imported_cells.js'
-import type { Interpretation } from './interpretation.js'
+import type { ImportedNetwork, Interpretation } from './interpretation.js'
+import { sizesInWords } from './made_interpretations.js'
 import type { KerasFunction } from './keras_function.js'
-import { sizesInWords } from './sizes_in_words.js'
 import { readGroups } from './tensor_groups.js'
 
 /** The variables of a cell by their own names. */
@@ -24,13 +23,10 @@ export interface KerasLayerFunction extends Omit<KerasFunction, 'activations'> {
 }
 
 /** Properties of a network besides its cell's function. */
-export interface KerasNetwork {
-  readonly name: string
+export interface KerasNetwork extends Pick<ImportedNetwork, 'name' | 'reverse' | 'notes'> {
   /** The variables of one direction or of two. */
   readonly directions: readonly CellVariables[]
-  readonly reverse: boolean
   readonly outputReversed: boolean
-  readonly notes: readonly string[]
 }
 
 export const NO_BIAS = 'Biases are absent and were taken as zeros.'
@@ -93,12 +89,9 @@ function activationsInWords(directions: readonly OtherActivations[]): string {
 function resetBeforeCanonical(descriptor: RnnDescriptor, groups: readonly NamedTensors[]): CanonicalParams {
   const both = groups.map(({ bias, ...kernels }) => {
     if (bias === undefined) return kernels
-    const data =
-      bias.data instanceof Float64Array
-        ? new Float64Array(2 * bias.data.length)
-        : new Float32Array(2 * bias.data.length)
+    const data = zerosLike(bias.data, 2 * bias.data.length)
     data.set(bias.data)
-    return { ...kernels, bias: { data: data as FloatArray, shape: [2, bias.data.length] } }
+    return { ...kernels, bias: { data, shape: [2, bias.data.length] } }
   })
   return kerasToCanonical(descriptor, both)
 }

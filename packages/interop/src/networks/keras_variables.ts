@@ -45,15 +45,8 @@ export class DescribedVariables {
   }
 
   #findPlaces(tensors: readonly StoredTensor[], layers: readonly KerasLayer[]): void {
-    const places = new Map<string, Variables>()
-    for (const tensor of tensors) {
-      const [, place, number] = NUMBERED.exec(tensor.name) ?? []
-      const own = OWN_NAMES[Number(number)]
-      if (place === undefined || own === undefined) continue
-      const variables = places.get(place) ?? new Map<string, StoredTensor>()
-      variables.set(own, tensor)
-      places.set(place, variables)
-    }
+    const groups = groupTensors(tensors, splitNumbered)
+    const places = new Map(groups.map(({ prefix, tensors: variables }) => [prefix, variables]))
     for (const layer of layers) {
       for (const cell of layer.directions.flatMap(({ cells }) => cells)) {
         const variables = places.get(cell.place)
@@ -114,6 +107,12 @@ export class DescribedVariables {
     listIn(this.#opaque, layer).push(...tensors)
     if (layer.refusal !== undefined) this.#refusals.set(layer, layer.refusal)
   }
+}
+
+function splitNumbered(name: string): readonly [prefix: string, own: string] | undefined {
+  const [, place, number] = NUMBERED.exec(name) ?? []
+  const own = OWN_NAMES[Number(number)]
+  return place === undefined || own === undefined ? undefined : [place, own]
 }
 
 function splitNamed(name: string): readonly [prefix: string, own: string] | undefined {

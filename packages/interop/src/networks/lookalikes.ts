@@ -3,7 +3,7 @@ import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation, InterpretationOptions } from './interpretation.js'
-import { isMatrix } from './matrix_shape.js'
+import { isMatrix } from './tensor_groups.js'
 import { scopeOf } from './tensor_scopes.js'
 
 /** Words of names that recurrent cells have and few other layers. */

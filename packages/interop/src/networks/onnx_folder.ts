@@ -1,11 +1,12 @@
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
-import type { ElementTypeName } from '../elements.js'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
+import { type ElementTypeName, isFloat, newElements } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { OnnxModel } from '../files/onnx_model.js'
 import type { Elements } from '../files/strided_elements.js'
 import type { StoredTensor } from '../stored_tensor.js'
-import { FOLDS, type FoldedOutput, type FoldedType, newElements, rounded } from './onnx_folds.js'
+import { FOLDS, type FoldedOutput, type FoldedType, rounded } from './onnx_folds.js'
 import { isStandard } from './onnx_operators.js'
 import type { OnnxScope, OnnxValue } from './onnx_scopes.js'
 
@@ -118,7 +119,7 @@ export class OnnxFolder {
   /** The elements of a list of integers, undefined for anything else. */
   async integers(value: FoldedValue): Promise<readonly number[] | undefined> {
     const { type, shape, made } = value
-    if (made === undefined || shape === undefined || type.includes('float')) return undefined
+    if (made === undefined || shape === undefined || isFloat(type)) return undefined
     return elementCount(shape) > LONGEST_LIST ? undefined : Array.from(await this.#elements(made))
   }
 
@@ -131,9 +132,7 @@ export class OnnxFolder {
   }
 
   #of({ scope }: OnnxValue): Map<string, FoldedValue | UnfoldedValue> {
-    const known = this.#known.get(scope) ?? new Map<string, FoldedValue | UnfoldedValue>()
-    this.#known.set(scope, known)
-    return known
+    return madeIn(this.#known, scope, () => new Map())
   }
 
   #constant({ scope, name }: OnnxValue): StoredTensor | undefined {
@@ -253,7 +252,7 @@ export class OnnxFolder {
     const [first] = values
     const whole = isMove && values.length === 1 && first?.fill !== undefined ? rounded(type, first.fill) : undefined
     // Such as a condition.
-    const isSmall = elementCount(shape) === 1 && made !== undefined && !type.includes('float')
+    const isSmall = elementCount(shape) === 1 && made !== undefined && !isFloat(type)
     const fill = whole ?? (isSmall ? (await this.#elements(made))[0] : undefined)
     return { type, shape, made, depth, ...(fill !== undefined && { fill }) }
   }
@@ -286,12 +285,12 @@ export class OnnxFolder {
     const isNumber = newElements(type, 0) !== undefined
     if (isNumber) this.#claimedBytes += bytesOf({ type, shape })
     const elements = async () => {
-      const found = type.includes('float') ? await read() : await integers?.()
+      const found = isFloat(type) ? await read() : await integers?.()
       return (found ?? Float64Array.of()) as Elements
     }
     const made = { source, operands: [], bytes: bytesOf({ type, shape }), elements }
     // A scalar that other folds read, such as a condition.
-    const isScalar = isNumber && elementCount(shape) === 1 && !type.includes('float')
+    const isScalar = isNumber && elementCount(shape) === 1 && !isFloat(type)
     const value: FoldedValue | UnfoldedValue = isNumber
       ? { type, shape, made, depth: 0, ...(isScalar && { fill: (await elements())[0] }) }
       : { why: `${name} holds ${dtype}` }

@@ -1,6 +1,6 @@
 import { elementCount } from '@cudnn-rnn/canonical'
 import { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from '@cudnn-rnn/checkpoint/files'
-import type { ElementTypeName } from '../elements.js'
+import { type ElementTypeName, elementTypeOf, isFloat, newElements } from '../elements.js'
 import { type Elements, rowMajorStrides, type StridedView, stridedElements } from '../files/strided_elements.js'
 
 /** The properties of a tensor without its elements. */
@@ -38,38 +38,12 @@ export interface Fold {
   readonly outputs: (node: FoldedNode) => readonly FoldedOutput[] | undefined
 }
 
-const ARRAYS: Readonly<Partial<Record<ElementTypeName, new (length: number) => Elements>>> = {
-  float64: Float64Array,
-  float32: Float32Array,
-  float16: Float32Array,
-  bfloat16: Float32Array,
-  int64: Float64Array,
-  int32: Int32Array,
-  int16: Int16Array,
-  uint16: Uint16Array,
-  int8: Int8Array,
-  uint8: Uint8Array,
-  bool: Uint8Array,
-}
-
-/** TensorProto.DataType of `Cast`. */
-const CAST_TYPES: Readonly<Record<number, ElementTypeName>> = {
-  ...{ 1: 'float32', 2: 'uint8', 3: 'int8', 4: 'uint16', 5: 'int16', 6: 'int32', 7: 'int64', 9: 'bool' },
-  ...{ 10: 'float16', 11: 'float64', 16: 'bfloat16' },
-}
-
-/** An array of elements of `type`; undefined for a type that is not folded. */
-export function newElements(type: ElementTypeName, length: number): Elements | undefined {
-  const array = ARRAYS[type]
-  return array === undefined ? undefined : new array(length)
-}
-
 /** A number as an element of `type`. */
 export function rounded(type: ElementTypeName, value: number): number {
   if (type === 'float16') return float16ToNumber(numberToFloat16(Math.fround(value)))
   if (type === 'bfloat16') return bfloat16ToNumber(numberToBfloat16(value))
   if (type === 'bool') return value === 0 ? 0 : 1
-  return type.includes('float') ? value : Math.trunc(value)
+  return isFloat(type) ? value : Math.trunc(value)
 }
 
 /** Elements of `type` by their places. */
@@ -136,7 +110,7 @@ function pairwise(of: (a: number, b: number, isInteger: boolean) => number, resu
       const shape = a && b && broadcast(a.shape, b.shape)
       if (a === undefined || b === undefined || shape === undefined || a.type !== b.type) return undefined
       const out = { type: result ?? a.type, shape }
-      const isInteger = !a.type.includes('float')
+      const isInteger = !isFloat(a.type)
       const elements = ([x, y]: readonly Elements[]) => {
         const left = x && stridedElements(x, expanded(a.shape, shape))
         const right = y && stridedElements(y, expanded(b.shape, shape))
@@ -225,8 +199,8 @@ export const FOLDS: ReadonlyMap<string, Fold> = new Map(
       isMove: true,
       outputs(node) {
         const [x] = node.operands
-        const type = CAST_TYPES[node.integer('to', 0)]
-        if (x === undefined || type === undefined) return undefined
+        const type = elementTypeOf('onnx', node.integer('to', 0))
+        if (x === undefined || type === undefined || newElements(type, 0) === undefined) return undefined
         const out = { type, shape: x.shape }
         return [
           { ...out, elements: x.type === type ? undefined : ([from]) => filled(out, (place) => from?.[place] ?? 0) },

@@ -11,8 +11,9 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import { corrupt, WeightFileError } from '../errors.js'
-import type { OnnxNodeMessage } from '../files/onnx_messages.js'
+import type { OnnxAttribute, OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { OnnxModel } from '../files/onnx_model.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
@@ -24,11 +25,11 @@ import type {
   Interpretation,
   InterpretationOptions,
 } from './interpretation.js'
+import { sizesInWords } from './made_interpretations.js'
 import { OnnxFolder } from './onnx_folder.js'
 import { isRecurrent, looksRecurrent } from './onnx_operators.js'
 import { type OnnxScope, visitNodes } from './onnx_scopes.js'
 import type { SharedParameters } from './shared_parameters.js'
-import { sizesInWords } from './sizes_in_words.js'
 
 /** Inputs of the three operators by place; GRU and RNN end earlier. Source: onnx/defs/rnn/defs.cc. */
 const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', 'P'] as const
@@ -76,12 +77,12 @@ export async function onnxInterpretations(
   }
   const folder = new OnnxFolder(path, onnx, given, sharedOf)
   const model: Model = { path, onnx, folder, networks: new Map(), reads: new Map(), descriptors: new Map() }
-  const found: { readonly scope: OnnxScope; readonly node: OnnxNodeMessage }[] = []
+  const found: RecurrentNode[] = []
   visitNodes(path, onnx, (scope, node, isCall) => {
-    if (isRecurrent(node) || (looksRecurrent(node) && !isCall)) found.push({ scope, node })
+    if (isRecurrent(node) || (looksRecurrent(node) && !isCall)) found.push(new RecurrentNode(model, scope, node))
   })
   const interpretations: Interpretation[] = []
-  for (const { scope, node } of found) interpretations.push(await interpretationOf(model, scope, node))
+  for (const own of found) interpretations.push(await interpretationOf(own))
   return interpretations
 }
 
@@ -97,10 +98,60 @@ interface Model {
   readonly descriptors: Map<string, { readonly descriptor: RnnDescriptor; readonly summary: string }>
 }
 
+/** A recurrent node in its scope. */
+class RecurrentNode {
+  readonly model: Model
+  readonly scope: OnnxScope
+  readonly node: OnnxNodeMessage
+  /** With the names of the calls around it. */
+  readonly name: string
+
+  constructor(model: Model, scope: OnnxScope, node: OnnxNodeMessage) {
+    this.model = model
+    this.scope = scope
+    this.node = node
+    this.name = `${scope.prefix}${shownName(node)}`
+  }
+
+  attribute(name: string): OnnxAttribute | undefined {
+    return this.scope.attribute(this.node, name)
+  }
+
+  /** The lists of numbers of an attribute. */
+  async floats(name: string): Promise<number[]> {
+    const list = this.attribute(name)
+    return list === undefined ? [] : Array.from((await this.model.onnx.listsOf(list)).floats)
+  }
+
+  get direction(): string {
+    return this.attribute('direction')?.s ?? 'forward'
+  }
+
+  /** Its X and Y are [B,T,·], and its states [B,D,H]. */
+  get isBatchMajor(): boolean {
+    return this.attribute('layout')?.i === 1
+  }
+
+  get cellMode(): CellMode {
+    if (this.node.opType === 'LSTM') return 'lstm'
+    if (this.node.opType === 'GRU') return 'gru'
+    return this.attribute('activations')?.strings[0]?.toLowerCase() === 'relu' ? 'rnn_relu' : 'rnn_tanh'
+  }
+
+  corrupt(rule: string): WeightFileError {
+    return corrupt(this.model.path, rule)
+  }
+
+  otherFunction(rule: string, value?: string | number): WeightFileError {
+    const current = value === undefined ? '' : `: current value is ${value}`
+    const message = `Cannot import the node ${this.name} as ${rule}${current}`
+    return new WeightFileError('ERR_WEIGHTS_OTHER_FUNCTION', message, { path: this.model.path })
+  }
+}
+
 /** The interpretation of a node. It reads no weights: they are read when its result is requested. */
-async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMessage): Promise<Interpretation> {
-  const { path } = model
-  const name = `${scope.prefix}${shownName(node)}`
+async function interpretationOf(own: RecurrentNode): Promise<Interpretation> {
+  const { node, name, cellMode } = own
   const refused = (error: WeightFileError): Interpretation => ({
     name,
     convention: 'onnx',
@@ -110,23 +161,17 @@ async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMe
     result: () => Promise.reject(error),
   })
   if (!isRecurrent(node)) {
+    const rule = 'its operator must be LSTM, GRU or RNN of ONNX, computed in floating point'
     const operator = node.domain === '' ? node.opType : `${node.opType} of ${node.domain}`
-    return refused(
-      otherFunction(
-        path,
-        name,
-        'its operator must be LSTM, GRU or RNN of ONNX, computed in floating point',
-        `${operator}. Import the model from which it was converted or quantized`,
-      ),
-    )
+    const advice = 'Import the model from which it was converted or quantized'
+    return refused(own.otherFunction(rule, `${operator}. ${advice}`))
   }
-  const read = await inputsOf(model, scope, node, name)
+  const read = await inputsOf(own)
   if (read instanceof WeightFileError) return refused(read)
   const { named, sources } = read
-  const cellMode = cellModeOf(scope, node)
   const [W, R] = [named.get('W'), named.get('R')]
-  if (W === undefined || R === undefined) return refused(corrupt(path, `the node ${name} must have the inputs W and R`))
-  const { descriptor, summary } = sizesOf(model, scope, node, cellMode, W.shape, R.shape)
+  if (W === undefined || R === undefined) return refused(own.corrupt(`the node ${name} must have the inputs W and R`))
+  const { descriptor, summary } = sizesOf(own, W.shape, R.shape)
   return {
     name,
     convention: 'onnx',
@@ -134,7 +179,7 @@ async function interpretationOf(model: Model, scope: OnnxScope, node: OnnxNodeMe
     summary,
     tensors: [],
     alsoUses: sources,
-    result: (shared) => networkOf(model, scope, node, { name, descriptor, read }, shared),
+    result: (shared) => networkOf(own, descriptor, read, shared),
   }
 }
 
@@ -147,14 +192,10 @@ interface Read {
 }
 
 /** The constants of a node, or why it is refused. */
-async function inputsOf(
-  { path, folder, reads }: Model,
-  scope: OnnxScope,
-  node: OnnxNodeMessage,
-  name: string,
-): Promise<Read | WeightFileError> {
-  const inScope = reads.get(scope) ?? new Map<string, Read>()
-  reads.set(scope, inScope)
+async function inputsOf(own: RecurrentNode): Promise<Read | WeightFileError> {
+  const { scope, node } = own
+  const { folder, reads } = own.model
+  const inScope = madeIn(reads, scope, () => new Map())
   const key = node.inputs.slice(1).join('\0')
   const known = inScope.get(key)
   if (known !== undefined) return known
@@ -170,7 +211,7 @@ async function inputsOf(
       const why = 'why' in folded ? folded.why : 'its shape follows from an input of the graph'
       if (isWeight) {
         const rule = `its ${input} must be a constant, or be passed by the option inputs`
-        return otherFunction(path, name, rule, `the value ${value}: ${why}`)
+        return own.otherFunction(rule, `the value ${value}: ${why}`)
       }
       const isZero = 'fill' in folded && folded.fill === 0 && input !== 'sequence_lens'
       if (!isZero) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${CALL_INPUTS[input]}.`)
@@ -185,49 +226,37 @@ async function inputsOf(
   return read
 }
 
-function otherFunction(path: string, name: string, rule: string, value: string | number): WeightFileError {
-  const message = `Cannot import the node ${name} as ${rule}: current value is ${value}`
-  return new WeightFileError('ERR_WEIGHTS_OTHER_FUNCTION', message, { path })
-}
-
 /** The name of a node, or of its first output, or of its operation. */
 function shownName({ name, outputs, opType }: OnnxNodeMessage): string {
   return [name, ...outputs].find((text) => text !== '') ?? opType
 }
 
 async function networkOf(
-  { path, onnx, networks }: Model,
-  scope: OnnxScope,
-  node: OnnxNodeMessage,
-  { name, descriptor, read }: { readonly name: string; readonly descriptor: RnnDescriptor; readonly read: Read },
+  own: RecurrentNode,
+  descriptor: RnnDescriptor,
+  { named: given, sources, notes }: Read,
   shared: SharedParameters,
 ): Promise<readonly (ImportedNetwork | ImportedCell)[]> {
-  const { cellMode } = descriptor
-  const { named: given, sources, notes: own } = read
+  const { node, name, isBatchMajor } = own
   const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
-  const inScope = networks.get(scope) ?? new Map<string, ImportedNetwork>()
-  networks.set(scope, inScope)
+  const inScope = madeIn(own.model.networks, own.scope, () => new Map())
   const known = inScope.get(key ?? '')
   if (known !== undefined) return [{ ...known, name }]
-  const activations = await activationsOf(path, name, onnx, scope, node)
+  const activations = await activationsOf(own)
   const named = new Map(given)
   const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
-  const linearBeforeReset = scope.attribute(node, 'linear_before_reset')?.i === 1
-  const batchMajor = scope.attribute(node, 'layout')?.i === 1
-  const notes = [...(batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []), ...own]
-  checkShapes(path, name, descriptor, named, batchMajor)
+  checkShapes(own, descriptor, named)
   for (const input of STATE_INPUTS) {
     if ((await named.get(input)?.read())?.every((element) => element === 0) === true) named.delete(input)
   }
-  const inputs = await fixedInputs(path, name, named, batchMajor)
-  checkEmptyRows(path, name, inputs)
+  const inputs = await fixedInputs(own, named)
   const common = {
     name,
     convention: 'onnx',
-    reverse: direction(scope, node) === 'reverse',
+    reverse: own.direction === 'reverse',
     inputs,
     tensorNames: sources.map((tensor) => tensor.name),
-    notes,
+    notes: [...(isBatchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []), ...notes],
   } as const
   // The layout is the same for both forms of the GRU; the form decides between model and cell.
   const canonical = await shared.canonical(descriptor, weights, (tensors) => {
@@ -235,9 +264,9 @@ async function networkOf(
   })
   const peepholes = await named.get('P')?.read()
   const differences = {
-    resetBefore: cellMode === 'gru' && !linearBeforeReset,
+    resetBefore: descriptor.cellMode === 'gru' && own.attribute('linear_before_reset')?.i !== 1,
     peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
-    clip: clipOf(path, name, scope, node),
+    clip: clipOf(own),
     activations: activations.every((each) => Object.keys(each).length === 0) ? undefined : activations,
   }
   const isNetwork = Object.values(differences).every((difference) => difference === undefined || difference === false)
@@ -250,100 +279,62 @@ async function networkOf(
 }
 
 /** The bound of the inputs of activations, if any; models have none (their cellClip bounds the cell state). */
-function clipOf(path: string, name: string, scope: OnnxScope, node: OnnxNodeMessage): number | undefined {
-  const attribute = scope.attribute(node, 'clip')
+function clipOf(own: RecurrentNode): number | undefined {
+  const attribute = own.attribute('clip')
   const clip = attribute === undefined ? Number.POSITIVE_INFINITY : (attribute.f ?? 0)
   // With 0, ONNX Runtime makes zeros of an RNN, and refuses the others.
-  if (!(clip > 0)) throw otherFunction(path, name, 'clip must be a number > 0, or absent', clip)
+  if (!(clip > 0)) throw own.otherFunction('clip must be a number > 0, or absent', clip)
   return clip === Number.POSITIVE_INFINITY ? undefined : clip
 }
 
 const DIRECTIONS = ['forward', 'reverse', 'bidirectional']
 
-function direction(scope: OnnxScope, node: OnnxNodeMessage): string {
-  return scope.attribute(node, 'direction')?.s ?? 'forward'
-}
-
-function cellModeOf(scope: OnnxScope, node: OnnxNodeMessage): CellMode {
-  if (node.opType === 'LSTM') return 'lstm'
-  if (node.opType === 'GRU') return 'gru'
-  return scope.attribute(node, 'activations')?.strings[0]?.toLowerCase() === 'relu' ? 'rnn_relu' : 'rnn_tanh'
-}
-
-function sizesOf(
-  { path, descriptors }: Model,
-  scope: OnnxScope,
-  node: OnnxNodeMessage,
-  cellMode: CellMode,
-  W: readonly number[],
-  R: readonly number[],
-): { readonly descriptor: RnnDescriptor; readonly summary: string } {
-  const way = direction(scope, node)
-  const key = [cellMode, way, W, R].join('\0')
-  const known = descriptors.get(key)
-  if (known !== undefined) return known
-  const [, , inputSize] = W
-  const [, , numUnits] = R
-  if (W.length !== 3 || R.length !== 3 || !inputSize || !numUnits)
-    throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D, with elements`)
-  if (!DIRECTIONS.includes(way)) {
-    throw corrupt(path, `the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${way}`)
-  }
-  const descriptor = createRnnDescriptor({
-    cellMode,
-    numLayers: 1,
-    numUnits,
-    inputSize,
-    inputMode: 'linear_input',
-    direction: way === 'bidirectional' ? 'bidirectional' : 'unidirectional',
+/** The descriptor of a node by the shapes of its matrices, and its sizes in words. */
+function sizesOf(own: RecurrentNode, W: readonly number[], R: readonly number[]) {
+  const { model, node, cellMode, direction: way } = own
+  return madeIn(model.descriptors, [cellMode, way, W, R].join('\0'), () => {
+    const [, , inputSize] = W
+    const [, , numUnits] = R
+    if (W.length !== 3 || R.length !== 3 || !inputSize || !numUnits)
+      throw own.corrupt(`W [${W}] and R [${R}] of ${node.opType} must be 3-D, with elements`)
+    if (!DIRECTIONS.includes(way)) {
+      throw own.corrupt(`the direction of ${shownName(node)} must be one of ${DIRECTIONS.join(', ')}: ${way}`)
+    }
+    const direction = way === 'bidirectional' ? 'bidirectional' : 'unidirectional'
+    const sizes = { cellMode, numLayers: 1, numUnits, inputSize, direction, inputMode: 'linear_input' } as const
+    const descriptor = createRnnDescriptor(sizes)
+    return { descriptor, summary: sizesInWords('onnx', descriptor) }
   })
-  const sizes = { descriptor, summary: sizesInWords('onnx', descriptor) }
-  descriptors.set(key, sizes)
-  return sizes
 }
 
 /**
  * The activations of each direction that are not the model's. Refuses attributes that make a node another function than the
  * models and cells compute. Parameters are in the order of the activations that have them, as ONNX Runtime takes them.
  */
-async function activationsOf(
-  path: string,
-  name: string,
-  onnx: OnnxModel,
-  scope: OnnxScope,
-  node: OnnxNodeMessage,
-): Promise<OtherActivations[]> {
-  const { opType } = node
-  const inputForget = scope.attribute(node, 'input_forget')?.i ?? 0
-  if (inputForget !== 0) throw otherFunction(path, name, 'input_forget must be 0', inputForget)
+async function activationsOf(own: RecurrentNode): Promise<OtherActivations[]> {
+  const { opType } = own.node
+  const inputForget = own.attribute('input_forget')?.i ?? 0
+  if (inputForget !== 0) throw own.otherFunction('input_forget must be 0', inputForget)
   const defaults = ACTIVATIONS.get(opType) ?? []
-  const asked = scope.attribute(node, 'activations')?.strings ?? []
-  const directions = direction(scope, node) === 'bidirectional' ? 2 : 1
+  const asked = own.attribute('activations')?.strings ?? []
+  const directions = own.direction === 'bidirectional' ? 2 : 1
   // A list for one direction stands for both.
   const names = Array.from({ length: directions * defaults.length }, (_, place) => {
     return asked[place] ?? asked[place % defaults.length] ?? defaults[place % defaults.length] ?? ''
   })
-  const parameters = async (attribute: string) => {
-    const list = scope.attribute(node, attribute)
-    return list === undefined ? [] : Array.from((await onnx.listsOf(list)).floats)
-  }
-  const [alphas, betas] = [await parameters('activation_alpha'), await parameters('activation_beta')]
+  const [alphas, betas] = [await own.floats('activation_alpha'), await own.floats('activation_beta')]
   const functions = names.map((given): CellActivation => {
     const activation = ONNX_ACTIVATIONS.get(given.toLowerCase())
     if (activation === undefined) {
       const rule = `its activations must be some of ${[...ONNX_ACTIVATIONS.keys()].join(', ')}, as no cell computes others`
-      throw otherFunction(path, name, rule, names.join(', '))
+      throw own.otherFunction(rule, names.join(', '))
     }
     const [alpha, beta]: readonly number[] = CELL_ACTIVATIONS[activation]
     if (alpha === undefined) return activation
     const parameters = { alpha: alphas.shift(), ...(beta !== undefined && { beta: betas.shift() }) }
     if (WITHOUT_DEFAULTS.has(activation) && Object.values(parameters).includes(undefined)) {
-      throw otherFunction(
-        path,
-        name,
-        `activation_alpha and activation_beta of ${given} must be stated, as runtimes differ in the defaults`,
-        names.join(', '),
-      )
+      const rule = `activation_alpha and activation_beta of ${given} must be stated, as runtimes differ in the defaults`
+      throw own.otherFunction(rule, names.join(', '))
     }
     return {
       name: activation,
@@ -351,10 +342,11 @@ async function activationsOf(
       ...(beta !== undefined && { beta: parameters.beta ?? beta }),
     }
   })
+  const usual = own.cellMode === 'rnn_relu' ? 'relu' : 'tanh'
   return Array.from({ length: directions }, (_, side) => {
     const [first, ...rest] = functions.slice(side * defaults.length, (side + 1) * defaults.length)
     if (first === undefined) return {}
-    if (opType === 'RNN') return first === usualOf(scope, node) ? {} : { activation: first }
+    if (opType === 'RNN') return first === usual ? {} : { activation: first }
     const [candidate = 'tanh', state = candidate] = rest
     return {
       ...(first !== 'sigmoid' && { recurrentActivation: first }),
@@ -363,10 +355,6 @@ async function activationsOf(
       ...(JSON.stringify(state) !== JSON.stringify(candidate) && { stateActivation: state }),
     }
   })
-}
-
-function usualOf(scope: OnnxScope, node: OnnxNodeMessage): CellActivationName {
-  return cellModeOf(scope, node) === 'rnn_relu' ? 'relu' : 'tanh'
 }
 
 /** Activations whose parameters have no default in the standard. */
@@ -387,30 +375,14 @@ const ONNX_ACTIVATIONS: ReadonlyMap<string, CellActivationName> = new Map<string
   ['thresholdedrelu', 'thresholded_relu'],
 ])
 
-/** ONNX Runtime ends rows of length 0 in zeros, models and cells here in the states that they began with. */
-function checkEmptyRows(path: string, name: string, { initialH, initialC, sequenceLengths }: FixedInputs): void {
-  if (sequenceLengths?.includes(0) !== true || (initialH ?? initialC) === undefined) return
-  throw new WeightFileError(
-    'ERR_WEIGHTS_OTHER_FUNCTION',
-    `Cannot import the node ${name} as its constant sequence_lens must not be 0 beside initial states: such rows end in zeros in ONNX Runtime, and in their initial states here`,
-    { path },
-  )
-}
-
 /** Throws unless the constants of a node have the shapes of onnx/defs/rnn/defs.cc, and equal numbers of rows. */
-function checkShapes(
-  path: string,
-  name: string,
-  descriptor: RnnDescriptor,
-  named: ReadonlyMap<InputName, StoredTensor>,
-  batchMajor: boolean,
-): void {
+function checkShapes(own: RecurrentNode, descriptor: RnnDescriptor, named: ReadonlyMap<InputName, StoredTensor>): void {
   const { numUnits: H, inputSize: I } = descriptor
   const [D, columns] = [numDirections(descriptor), numGates(descriptor) * H]
   const states = STATE_INPUTS.flatMap((input) => named.get(input) ?? [])
   // Any of these gives the number of rows, with which the others are compared.
-  const B = named.get('sequence_lens')?.shape[0] ?? states[0]?.shape[batchMajor ? 0 : 1] ?? 0
-  const state = batchMajor ? [B, D, H] : [D, B, H]
+  const B = named.get('sequence_lens')?.shape[0] ?? states[0]?.shape[own.isBatchMajor ? 0 : 1] ?? 0
+  const state = own.isBatchMajor ? [B, D, H] : [D, B, H]
   const expected: Readonly<Partial<Record<InputName, readonly number[]>>> = {
     ...{ W: [D, columns, I], R: [D, columns, H], B: [D, 2 * columns], P: [D, 3 * H] },
     ...{ sequence_lens: [B], initial_h: state, initial_c: state },
@@ -418,29 +390,29 @@ function checkShapes(
   for (const [input, { shape }] of named) {
     const right = expected[input]
     if (right === undefined || String(right) === String(shape)) continue
-    throw corrupt(path, `${input} of the node ${name} must be [${right}]: its shape is [${shape}]`)
+    throw own.corrupt(`${input} of the node ${own.name} must be [${right}]: its shape is [${shape}]`)
   }
 }
 
 /** Initial states as [L·D,B,H] and lengths, if they are constants. */
-async function fixedInputs(
-  path: string,
-  name: string,
-  named: ReadonlyMap<InputName, StoredTensor>,
-  batchMajor: boolean,
-): Promise<FixedInputs> {
+async function fixedInputs(own: RecurrentNode, named: ReadonlyMap<InputName, StoredTensor>): Promise<FixedInputs> {
   const state = async (input: 'initial_h' | 'initial_c'): Promise<Tensor<FloatArray> | undefined> => {
     const stored = named.get(input)
     if (stored === undefined) return undefined
     const tensor = { data: await stored.read(), shape: stored.shape }
-    return batchMajor ? exchangeFirstAxes(tensor) : tensor
+    return own.isBatchMajor ? exchangeFirstAxes(tensor) : tensor
   }
   const [initialH, initialC] = [await state('initial_h'), await state('initial_c')]
   const stored = named.get('sequence_lens')
   // The option `inputs` has arrays of floating-point numbers for integers too.
   const sequenceLengths = await (stored?.integers?.() ?? stored?.read())
   const wrong = sequenceLengths?.find((length) => !Number.isSafeInteger(length) || length < 0)
-  if (wrong !== undefined) throw corrupt(path, `sequence_lens of the node ${name} must be lengths: one is ${wrong}`)
+  if (wrong !== undefined) throw own.corrupt(`sequence_lens of the node ${own.name} must be lengths: one is ${wrong}`)
+  if (sequenceLengths?.includes(0) === true && (initialH ?? initialC) !== undefined) {
+    throw own.otherFunction(
+      'its constant sequence_lens must not be 0 beside initial states: such rows end in zeros in ONNX Runtime, and in their initial states here',
+    )
+  }
   return {
     ...(initialH !== undefined && { initialH }),
     ...(initialC !== undefined && { initialC }),

@@ -1,4 +1,5 @@
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
+import type { UnreadValue } from '../weight_file.js'
 import { isStandard } from './onnx_operators.js'
 
 /** Operators that multiply matrices. */
@@ -9,12 +10,6 @@ const MOVES = new Set(['Transpose', 'Identity', 'Cast', 'DequantizeLinear', 'Res
 const MOST_FACTORS = 16
 /** Values of which something is known. */
 const MOST_VALUES = 2 ** 16
-
-/** A recurrence of a graph: its matrix or its node, and the evidence in words. */
-interface Recurrence {
-  readonly name: string
-  readonly what: string
-}
 
 const NONE: readonly string[] = []
 
@@ -29,7 +24,7 @@ export class OnnxRecurrences {
   /** The matrix that a value restates. */
   readonly #matrices = new Map<string, string>()
   readonly #unrolled = new Set<string>()
-  readonly #loops: Recurrence[] = []
+  readonly #loops: UnreadValue[] = []
 
   see(node: OnnxNodeMessage): void {
     const { opType, inputs, outputs } = node
@@ -53,7 +48,7 @@ export class OnnxRecurrences {
   }
 
   /** @param isConstant whether a value is a constant of the file: an input of the graph is not a weight. */
-  found(isConstant: (name: string) => boolean): readonly Recurrence[] {
+  found(isConstant: (name: string) => boolean): readonly UnreadValue[] {
     const what = 'a factor of a product of it, as in an unrolled recurrent network'
     return [...[...this.#unrolled].filter(isConstant).map((name) => ({ name, what })), ...this.#loops]
   }

@@ -1,3 +1,4 @@
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import { corrupt, unsupported } from '../errors.js'
 import type { OnnxAttribute, OnnxNodeMessage } from '../files/onnx_messages.js'
 import { functionKey, type OnnxFunction, type OnnxGraph, type OnnxModel } from '../files/onnx_model.js'
@@ -86,13 +87,13 @@ export class OnnxScope {
   /** The scope of a branch or body. */
   within(attribute: OnnxAttribute): OnnxScope | undefined {
     const graph = this.graph.inner.get(attribute)
-    return graph && this.#once(attribute, () => new OnnxScope(graph, { parent: this }))
+    return graph && madeIn(this.#inner, attribute, () => new OnnxScope(graph, { parent: this }))
   }
 
   /** The scope of a call of a function of the model. */
   call(path: string, { functions }: OnnxModel, node: OnnxNodeMessage): OnnxScope | undefined {
     const called = functions.get(functionKey(node.domain, node.opType))
-    return called && this.#once(node, () => this.#callOf(path, called, node))
+    return called && madeIn(this.#inner, node, () => this.#callOf(path, called, node))
   }
 
   #callOf(path: string, called: OnnxFunction, node: OnnxNodeMessage): OnnxScope {
@@ -112,12 +113,6 @@ export class OnnxScope {
       prefix: `${this.prefix}${name}/`,
       depth: this.depth + 1,
     })
-  }
-
-  #once(key: object, make: () => OnnxScope): OnnxScope {
-    const scope = this.#inner.get(key) ?? make()
-    this.#inner.set(key, scope)
-    return scope
   }
 }
 

@@ -3,11 +3,8 @@ import { listIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
-import { isMatrix } from './matrix_shape.js'
-import { oneNetwork } from './one_network.js'
-import { refusedInterpretation } from './refused_interpretation.js'
-import { sizesInWords } from './sizes_in_words.js'
-import { groupTensors, type StoredGroup } from './tensor_groups.js'
+import { oneNetwork, refusedInterpretation, sizesInWords } from './made_interpretations.js'
+import { groupTensors, isMatrix, type StoredGroup } from './tensor_groups.js'
 import { scopesOf } from './tensor_scopes.js'
 
 /** `[<module>.]weight_ih_l<k>[_reverse]` of `nn.LSTM`, `nn.GRU`, `nn.RNN`; without `_l<k>` of the cells. */

@@ -3,8 +3,7 @@ import { entryOf } from '@cudnn-rnn/canonical/rules'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { Convention, Interpretation } from './interpretation.js'
-import { oneNetwork } from './one_network.js'
-import { sizesInWords } from './sizes_in_words.js'
+import { oneNetwork, sizesInWords } from './made_interpretations.js'
 import { readGroups } from './tensor_groups.js'
 
 /** The forms of saveables that are read here; variables of TensorFlow's cells are read by tensorflow_names.ts. */

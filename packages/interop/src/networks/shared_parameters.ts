@@ -1,8 +1,17 @@
 import type { AbortSignalLike, CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 import { readGroups } from './tensor_groups.js'
 
 type Elements = StoredTensor['read']
+
+/** The tensors of an interpretation. */
+export interface UsedTensors {
+  /** Tensors that other interpretations must not use. */
+  readonly tensors: readonly StoredTensor[]
+  /** Tensors that other networks may share, such as a zero bias that an exporter stores once. */
+  readonly alsoUses?: readonly StoredTensor[]
+}
 
 /**
  * Networks of a file may share tensors: nodes of one graph that name the same initializers, modules of one storage. Here
@@ -35,16 +44,9 @@ export class SharedParameters {
   }
 
   /** Counts how often the elements of each tensor will be requested. */
-  expect(
-    interpretations: readonly {
-      readonly tensors: readonly StoredTensor[]
-      readonly alsoUses?: readonly StoredTensor[]
-    }[],
-  ): void {
+  expect(interpretations: readonly UsedTensors[]): void {
     for (const { tensors, alsoUses = [] } of interpretations) {
-      for (const used of [tensors, alsoUses]) {
-        for (const { read } of used) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
-      }
+      for (const { read } of [...tensors, ...alsoUses]) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
     }
   }
 
@@ -58,40 +60,30 @@ export class SharedParameters {
     group: ReadonlyMap<string, StoredTensor>,
     convert: (tensors: NamedTensors) => CanonicalParams<FloatArray>,
   ): Promise<CanonicalParams<FloatArray>> {
-    const places = [...group].map(([own, { read, shape }]) => [own, this.#idOf(read), shape])
-    const key = `${this.#textOf(descriptor)}${JSON.stringify(places)}`
-    const known = this.#canonical.get(key)
-    if (known !== undefined) return known
-    const made = readGroups([group]).then(([tensors]) => convert(tensors))
-    this.#canonical.set(key, made)
-    return made
-  }
-
-  #textOf(descriptor: RnnDescriptor): string {
-    const text = this.#descriptors.get(descriptor) ?? JSON.stringify(Object.values(descriptor))
-    this.#descriptors.set(descriptor, text)
-    return text
+    const places = [...group].map(([own, { read, shape }]) => [
+      own,
+      madeIn(this.#ids, read, () => this.#ids.size),
+      shape,
+    ])
+    const sizes = madeIn(this.#descriptors, descriptor, () => JSON.stringify(Object.values(descriptor)))
+    return madeIn(this.#canonical, `${sizes}${JSON.stringify(places)}`, async () => {
+      const [tensors] = await readGroups([group])
+      return convert(tensors)
+    })
   }
 
   #reader(read: Elements): Elements {
-    const known = this.#readers.get(read)
-    if (known !== undefined) return known
-    const reader: Elements = () => {
-      if (this.#signal?.aborted) return Promise.reject(this.#signal.reason)
-      const left = (this.#uses.get(reader) ?? 0) - 1
-      this.#uses.set(reader, left)
-      const elements = this.#held.get(reader) ?? read()
-      if (left > 0) this.#held.set(reader, elements)
-      else this.#held.delete(reader)
-      return elements
-    }
-    this.#readers.set(read, reader)
-    return reader
-  }
-
-  #idOf(read: Elements): number {
-    const id = this.#ids.get(read) ?? this.#ids.size
-    this.#ids.set(read, id)
-    return id
+    return madeIn(this.#readers, read, () => {
+      const reader: Elements = () => {
+        if (this.#signal?.aborted) return Promise.reject(this.#signal.reason)
+        const left = (this.#uses.get(reader) ?? 0) - 1
+        this.#uses.set(reader, left)
+        const elements = this.#held.get(reader) ?? read()
+        if (left > 0) this.#held.set(reader, elements)
+        else this.#held.delete(reader)
+        return elements
+      }
+      return reader
+    })
   }
 }

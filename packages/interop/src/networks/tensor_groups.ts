@@ -1,4 +1,5 @@
 import type { FloatArray, NamedTensors, Tensor } from '@cudnn-rnn/canonical'
+import { madeIn } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '../stored_tensor.js'
 
 /** Tensors of one module: those that share a prefix, by their own names. */
@@ -21,9 +22,7 @@ export function groupTensors(
     const parts = split(tensor.name)
     if (parts === undefined) continue
     const [prefix, own] = parts
-    const group = groups.get(prefix) ?? { prefix, tensors: new Map() }
-    groups.set(prefix, group)
-    group.tensors.set(own, tensor)
+    madeIn(groups, prefix, () => ({ prefix, tensors: new Map() })).tensors.set(own, tensor)
   }
   return [...groups.values()]
 }
@@ -52,4 +51,9 @@ async function readEach(groups: readonly Group[]): Promise<NamedTensors[]> {
     })
     return Object.fromEntries(single)
   })
+}
+
+/** Whether a stored tensor is a matrix. */
+export function isMatrix(shape: readonly number[] | undefined): shape is readonly [rows: number, columns: number] {
+  return shape?.length === 2
 }

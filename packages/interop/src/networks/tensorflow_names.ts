@@ -11,13 +11,10 @@ import {
 import { listIn, required } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '../weight_file.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
+import { oneNetwork, refusedInterpretation, sizesInWords } from './made_interpretations.js'
 import { inWords } from './lookalikes.js'
-import { isMatrix } from './matrix_shape.js'
-import { oneNetwork } from './one_network.js'
 import { readsBackward } from './reading_direction.js'
-import { refusedInterpretation } from './refused_interpretation.js'
-import { sizesInWords } from './sizes_in_words.js'
-import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
+import { groupTensors, isMatrix, readGroups, type StoredGroup } from './tensor_groups.js'
 
 const VARIABLES =
   'kernel|weights|bias|biases|w_[ifo]_diag|projection/(?:kernel|weights)|w_ru|b_ru|w_c|b_c|gates/(?:kernel|weights|bias|biases)|candidate/(?:(?:input|hidden)_projection/)?(?:kernel|weights|bias|biases)'

@@ -10,13 +10,10 @@ const NAME = /^arr_(\d+)$/
 
 /** The weight lists of one layer by convention; entries after the first two may be absent. */
 const LISTS = {
-  keras: {
-    names: ['kernel', 'recurrent_kernel', 'bias'],
-    interpretations: (file: WeightFile) => kerasInterpretations(file),
-  },
+  keras: { names: ['kernel', 'recurrent_kernel', 'bias'], interpretations: kerasInterpretations },
   pytorch: {
     names: ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0'],
-    interpretations: (file: WeightFile) => pytorchInterpretations(file),
+    interpretations: pytorchInterpretations,
   },
 } as const
 
