@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { encodeOnnxModel } from '@cudnn-rnn/rnn/interop'
 import { expect, it } from 'vitest'
@@ -41,11 +42,13 @@ function wav(samples: readonly number[], { bits = 16, code = 1 } = {}): Uint8Arr
   return bytes
 }
 
-/** Whether ONNX Runtime's binary is installed and loads. */
-const hasRuntime = await import('onnxruntime-node').then(
-  () => true,
-  () => false,
-)
+/** Whether ONNX Runtime's binary is installed and loads where the program looks for it. */
+const hasRuntime = await Promise.resolve(import.meta.url)
+  .then((from) => createRequire(from)('onnxruntime-node'))
+  .then(
+    () => true,
+    () => false,
+  )
 
 it.runIf(hasRuntime)('run carries the state over the rows of a CSV file', async () => {
   const path = await model()
