@@ -22,8 +22,11 @@ interface ElementType {
     source: number | Iterable<number> | ArrayBuffer,
   ) => Elements
   /** Of two bytes as they are stored. */
-  readonly toNumber?: (bits: number) => number
+  readonly toNumber?: ToNumber
 }
+
+/** A type of its own, so that declarations do not name the functions: their package's need the types of Node.js. */
+type ToNumber = (bits: number) => number
 
 /** Element types of weight files under one name each. */
 export const ELEMENT_TYPES = Object.freeze({
@@ -34,11 +37,11 @@ export const ELEMENT_TYPES = Object.freeze({
   float32: { bytes: 4, hdf5: 'f', safetensors: 'F32', npy: 'f4', torch: 'FloatStorage', onnx: 1, array: Float32Array },
   float16: {
     ...{ bytes: 2, hdf5: 'e', safetensors: 'F16', npy: 'f2', torch: 'HalfStorage', onnx: 10 },
-    ...{ array: Float32Array, toNumber: float16ToNumber },
+    ...{ array: Float32Array, toNumber: float16ToNumber as ToNumber },
   },
   bfloat16: {
     ...{ bytes: 2, safetensors: 'BF16', torch: 'BFloat16Storage', onnx: 16 },
-    ...{ array: Float32Array, toNumber: bfloat16ToNumber },
+    ...{ array: Float32Array, toNumber: bfloat16ToNumber as ToNumber },
   },
   int64: { bytes: 8, hdf5: 'q', safetensors: 'I64', npy: 'i8', torch: 'LongStorage', onnx: 7, array: Float64Array },
   uint64: { bytes: 8, hdf5: 'Q', npy: 'u8', onnx: 13 },
