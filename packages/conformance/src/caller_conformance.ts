@@ -1,10 +1,10 @@
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { canCollectGarbage, collectGarbage } from './collect_garbage.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
-import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'
+import { readAll, SMALL_BATCH, SMALL_TIME, type SmallNetwork, smallNetwork } from './small_network.js'
 
 /** Callers that change arrays between check and use, and callers that drop or print objects. */
 export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): void {
@@ -207,6 +207,16 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       },
     )
 
+    test.skipIf(!canCollectGarbage)('drop a network and its parameters: their stream steps on', async () => {
+      using backend = await open()
+      const [kept, step] = [smallNetwork(backend, { cellMode: 'lstm' }), stepOfDropped(backend)]
+      const expected = stepOf(kept)
+      expect(await step()).toEqual(await expected())
+      for (let round = 0; round < 5; round++) await collectGarbage()
+      expect(await step()).toEqual(await expected())
+      kept.rnn.dispose()
+    })
+
     test('print: kind, shape, dtype, layout and state, and nothing else', async () => {
       using backend = await open()
       const { rnn, params, forward } = smallNetwork(backend, { cellMode: 'lstm' })
@@ -269,4 +279,18 @@ async function dropped(backend: Backend) {
   // The collector may run at any time: the results must be reachable until they are counted.
   held.length = 0
   return stats
+}
+
+/** The next step of a new stream, which is all that is left of its network. */
+function stepOfDropped(backend: Backend): () => Promise<FloatArray> {
+  return stepOf(smallNetwork(backend, { cellMode: 'lstm' }))
+}
+
+function stepOf({ rnn, params, inputs }: SmallNetwork): () => Promise<FloatArray> {
+  const shape = [1, SMALL_BATCH, 2]
+  const input = { data: inputs.input.data.slice(0, SMALL_BATCH * 2), shape }
+  const stepper = rnn.stepper?.(params, SMALL_BATCH)
+  if (stepper !== undefined) return async () => stepper.stepSync(input).data.slice() as FloatArray
+  const queued = rnn.queuedStepper?.(params, SMALL_BATCH)
+  return async () => ((await queued?.step(input)) ?? input).data as FloatArray
 }

@@ -25,7 +25,7 @@ interface ElementType {
   readonly toNumber?: ToNumber
 }
 
-/** A type of its own, so that declarations do not name the functions: their package's need the types of Node.js. */
+/** Declarations name this type and not the functions, as those of their package need the types of Node.js. */
 type ToNumber = (bits: number) => number
 
 /** Element types of weight files under one name each. */

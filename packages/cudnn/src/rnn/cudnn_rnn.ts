@@ -192,7 +192,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
   queuedStepper(params: TensorLike, batch: number): CudnnStepper {
     const action = 'open a stream'
     this.#life.check(action)
-    const parts = { executor: this.#executor, planner: this.#planner, passes: this.#passes }
+    const parts = { rnn: this, executor: this.#executor, planner: this.#planner, passes: this.#passes }
     const { descriptor, paramsSize } = this
     const given = checkParams(action, this.#executor.memory, descriptor, paramsSize, params)
     return new CudnnStepper({ ...parts, descriptor, paramsSize, life: this.#life }, given, batch)

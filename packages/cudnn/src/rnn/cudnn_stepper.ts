@@ -1,5 +1,5 @@
 import { required } from '@cudnn-rnn/canonical/rules'
-import { DTYPES, type RnnQueuedStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
+import { DTYPES, type Rnn, type RnnQueuedStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, checkParams, type LedgerEntry, Lifetime, passShapes } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
@@ -12,6 +12,8 @@ import type { RnnPlanner } from './rnn_planner.js'
 
 /** The network of a stepper. */
 export interface StepperOwner {
+  /** Held only: the plans of a network that is collected are freed. */
+  readonly rnn: Rnn
   readonly executor: CudnnExecutor
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
