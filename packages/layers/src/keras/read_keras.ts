@@ -38,8 +38,8 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
       plan,
       {},
       {
-        // A Keras layer without biases has them here, scales and merges are matrices, and gates pass their input.
-        elements: 8 * elements + 2 ** 20,
+        // A Keras layer without biases has them here, and scales and merges are matrices.
+        elements: 4 * elements + 2 ** 20,
         refusal: (layer) => unknownLayer(layer, 'its variables must be in the file'),
       },
     )
