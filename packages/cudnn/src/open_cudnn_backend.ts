@@ -1,7 +1,9 @@
+import { describeValue } from '@cudnn-rnn/canonical'
 import { dirname, join } from 'node:path'
 import {
   checkedElsewhere,
   checkOptions,
+  codedRangeError,
   either,
   FLAG,
   integerFrom,
@@ -118,8 +120,12 @@ function checkLibraries(addon: NativeAddon, found: CudaLibraries, device: number
   if (device >= count)
     throw invalidOption('open the cuDNN backend', 'device', `below the number of GPUs (${count})`, device)
   if (precision === 'bfloat16' && cudnnVersion < FIRST_BFLOAT16_VERSION) {
-    const rule = `another one: it needs cuDNN ${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(cudnnVersion)} is here`
-    throw invalidOption('open the cuDNN backend', 'precision', rule, precision)
+    const needed = `${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(cudnnVersion)} is here`
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot open the cuDNN backend as precision needs cuDNN ${needed}: current value is ${describeValue(precision)}`,
+      { option: 'precision', value: precision },
+    )
   }
   return libraries
 }

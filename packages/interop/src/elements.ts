@@ -21,7 +21,7 @@ interface ElementType {
   readonly array?: new (
     source: number | Iterable<number> | ArrayBuffer,
   ) => Elements
-  /** Of two bytes as they are stored. */
+  /** The number that two stored bytes stand for. */
   readonly toNumber?: ToNumber
 }
 

@@ -6,8 +6,8 @@ import { checkTensor, HostStates, type RowNumbers } from '@cudnn-rnn/ops/executo
 /** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
   /**
-   * Steps [T,B,…] in their order, or one step [1,R,…] of R rows alone; takes an input of the executor or of the host. The state
-   * of a layer stays as it was if its step fails; layers before it in a model have moved on.
+   * Steps [T,B,…] in their order, or one step [1,R,…] of R rows alone; takes an input of the executor or of the host. A layer
+   * whose step fails keeps its state; the layers before it in a model have already moved on.
    */
   step(input: TensorLike, rows?: RowNumbers): Promise<TensorLike>
   /** Zeroes the states of all rows, or of those named. */

@@ -19,7 +19,7 @@ export function defaultScheme(name: string): KeyScheme {
  * Keys of TensorFlow 1.0 to 1.2: `[<scope>/]CudnnRNNParamsToCanonical[_k]:<j>`, all weights, then all biases. A name that
  * holds the operation's name is the whole name of the operation; any other is its scope; the default name stands for an empty scope.
  *
- * Those releases saved only half of a bidirectional network; here all of it follows in the same order.
+ * TensorFlow saved only half of a bidirectional network then; this scheme names all of it, in the same order.
  */
 export function tf12Scheme(name: string, defaultName: string): KeyScheme {
   const scope = name === defaultName ? '' : `${name}/`

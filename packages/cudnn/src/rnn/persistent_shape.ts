@@ -28,10 +28,9 @@ const CELLS = { lstm: 0, gru: 1, rnn_tanh: 2, rnn_relu: 3 } as const
 /** The numbers of KIND. */
 const KINDS = { float32: 0, bfloat16: 1, tf32: 2, float16: 3, tf32x3: 4 } as const
 type PersistentKind = keyof typeof KINDS
-/** The numbers of CLUSTER. */
-const CLUSTER = { nothing: 0, values: 1, sums: 2 } as const
-type SharedByClusters = keyof typeof CLUSTER
-const SHARED = ['nothing', 'values', 'sums'] as const satisfies readonly SharedByClusters[]
+/** By the numbers of CLUSTER. */
+const SHARED = ['nothing', 'values', 'sums'] as const
+type SharedByClusters = (typeof SHARED)[number]
 
 /** The macros of the kernels of this network and shape: NAME=number. */
 export function persistentMacros(network: RnnDescriptor, shape: PersistentShape): string[] {
@@ -44,7 +43,7 @@ export function persistentMacros(network: RnnDescriptor, shape: PersistentShape)
     WARPS: shape.warps,
     ROWS: shape.rows,
     PASSES: shape.passes,
-    CLUSTER: CLUSTER[shape.shared],
+    CLUSTER: SHARED.indexOf(shape.shared),
   }
   return Object.entries(macros).map(([name, value]) => `${name}=${value}`)
 }
@@ -157,7 +156,7 @@ const EXPECTED_STEP = {
   ...{ trip: 0.75, clusterTrip: 0.45, fixed: 0.25, pass: 0.1, clusterSums: 0.4 },
   ...{ cache: 4, clusterStores: 2.4, fma: 0.65, tensorCores: 0.4 },
 }
-/** An H200 has so many. */
+/** The multiprocessors of an H200. */
 const MULTIPROCESSORS = 132
 /** Cycles of a microsecond; bytes of shared memory, multiplications by FMA and by tensor cores in bfloat16 of a cycle. */
 const CYCLES = 1750

@@ -2,8 +2,8 @@ import { corrupt, unsupported, WeightFileError } from '../errors.js'
 import { PickleDict, PickleGlobal, PickleObject, type PickleStorage, type PickleValue } from './pickle_values.js'
 
 /**
- * Memory that values take, in bytes: a single byte of a pickle makes an empty dict, or pushes a value once more. The length
- * of a text is added.
+ * Memory that values take, in bytes: a single byte of a pickle makes an empty dict, or pushes a value once more. A text
+ * takes its length besides.
  */
 export const COSTS = Object.freeze({
   reference: 16,

@@ -100,7 +100,7 @@ export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): So
   }
 }
 
-/** As many elements as `count` returns, by their indices; a position is an index, reached without the elements before. */
+/** A source of `count()` elements that are read by index. Its position is an index, so opening at one reads no earlier element. */
 export function indexedSource<T>(count: () => number, at: (index: number) => T, describe: () => string): Source<T> {
   return {
     open(position) {

@@ -50,7 +50,8 @@ function eachRow(
 ): void {
   const [batch, columns] = states.shape.slice(-2)
   const [count] = part.shape.slice(-2)
-  for (let block = 0; block < elementCount(states.shape.slice(0, -2)); block++) {
+  const blocks = elementCount(states.shape.slice(0, -2))
+  for (let block = 0; block < blocks; block++) {
     for (const [at, row] of rows.entries()) {
       const [own, taken] = [(block * batch + row) * columns, (block * count + at) * columns]
       each(states.data.subarray(own, own + columns), part.data.subarray(taken, taken + columns))
