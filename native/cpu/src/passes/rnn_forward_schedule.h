@@ -56,9 +56,12 @@ class ForwardSchedule {
 
     const ptrdiff_t rows = steps_ * batch;
     input_blocks_ = DivideUp(rows, kRowBlock);
-    // Fewer panels than would keep all threads busy: smaller blocks. A wavefront's are small anyway.
-    if (!is_wavefront_ && input_blocks_ * network.panels() * directions_ < kManyItems)
-      input_blocks_ = std::min(rows, DivideUp(kManyItems, network.panels() * directions_));
+    // Fewer panels than would keep all threads busy: smaller blocks, but of rows enough for each weight that is read.
+    // A wavefront's are small anyway.
+    if (!is_wavefront_ && input_blocks_ * network.panels() * directions_ < kManyItems) {
+      input_blocks_ =
+          std::min(std::max<ptrdiff_t>(1, rows / kFewestRows), DivideUp(kManyItems, network.panels() * directions_));
+    }
   }
 
   // Whether layers run side by side instead of one after another.
@@ -91,6 +94,8 @@ class ForwardSchedule {
   static constexpr ptrdiff_t kManyRows = 512;
   // Items of the input product that keep all threads busy.
   static constexpr ptrdiff_t kManyItems = 16;
+  // Rows of a block of it, unless there are fewer: their multiply-adds take as long as reading the weights does.
+  static constexpr ptrdiff_t kFewestRows = 4;
 
   void AddTimeBlocks(ptrdiff_t layer, ptrdiff_t index, std::vector<TimeBlock>* time_blocks) const {
     for (int d = 0; d < directions_; d++) {
