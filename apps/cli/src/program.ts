@@ -37,17 +37,17 @@ const START_HERE = [
   ['sample runs/mine', 'let a trained model write'],
   ['inspect runs/mine', 'list the tensors of its latest checkpoint'],
   ['import model.pt', 'see the recurrent networks of a PyTorch, Keras, ONNX or Flax file'],
-  ['run model.onnx --wav voice.wav', 'stream a recording through an ONNX model'],
-  ['forecast', 'forecast CO₂ in the air, against two baselines'],
-  ['classify', 'classify spam and ham, against a bag of words'],
-  ['doctor', 'executors and libraries of this machine'],
+  ['run model.onnx --wav a.wav', 'stream a recording through an ONNX model'],
+  ['forecast', 'forecast CO₂ in the air, and compare with two baselines'],
+  ['classify', 'tell spam from ham, and compare with a bag of words'],
+  ['doctor', 'list the executors and libraries of this machine'],
 ] as const
 
 /** The command line: a table of contents of its commands. */
 export function createProgram(): Command {
   const start = programCommand()
   const program = new Command('cudnn-rnn')
-    .description('Train, sample and inspect recurrent networks: CudnnLSTM and its siblings for Node.js.')
+    .description('Train, run, import and export recurrent networks.')
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for all options)')

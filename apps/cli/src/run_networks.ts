@@ -60,7 +60,7 @@ export async function exportOfModel(path: string, format: 'keras' | 'onnx'): Pro
   using backend = await openBackend('reference')
   try {
     using model = await openModel(path, { backend })
-    return 'export' in model ? await model.export(format) : undefined
+    return await model.export(format)
   } catch (error) {
     if (hasErrorCode(error, 'ERR_WEIGHTS_ALONE', 'ERR_NO_ONNX_RUNTIME', 'ERR_NOT_A_MODEL')) return undefined
     throw error

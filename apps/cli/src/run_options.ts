@@ -24,17 +24,17 @@ export function addRunOptions(command: Command, changeable: string, json: string
   return (
     command
       // Timers of JavaScript measure no more than 24 days.
-      .option('--max-seconds <s>', 'stop after this time, at any step', numberUpTo(2_000_000))
+      .option('--max-seconds <s>', 'stop after this time; --resume continues', numberUpTo(2_000_000))
       .addOption(
         new Option(
           '--resume [auto]',
-          `go on where the run in --out was saved last; ${changeable} may change; with auto, begin it where there is none`,
+          `continue the run in --out from its last checkpoint; you may change ${changeable}; auto starts a new run if there is none`,
         ).choices(['auto']),
       )
       .option('--overwrite', 'replace a run that --out holds')
       .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
       .addOption(
-        new Option('--wire <type>', 'sum the gradients of several ranks in half the bytes').choices(['bfloat16']),
+        new Option('--wire <type>', 'type in which ranks send each other gradients: half the bytes').choices(['bfloat16']),
       )
       .option('--json', `print ${json}`)
   )

@@ -41,7 +41,7 @@ export function dataPath(...parameters: Parameters<typeof setting>): SettingOpti
 export function trainingSettings(saveEvery: string, seed: string): SettingOption[] {
   return [
     changeable(saveEvery, '--save-every <n>', 'save every so many updates, too', 1),
-    setting(seed, '--seed <n>', 'makes a run repeatable', 0, 1),
+    setting(seed, '--seed <n>', 'seed of random numbers: equal seeds give equal runs', 0, 1),
   ]
 }
 

@@ -4,10 +4,13 @@ import {
   checkOptions,
   codedRangeError,
   codedTypeError,
+  OBJECT,
   type OptionsOf,
+  optional,
 } from '@cudnn-rnn/canonical/rules'
 import { describeValue } from '@cudnn-rnn/canonical'
 import type { LayerDefinition } from './layer.js'
+import type { LayerInitializer } from './layer_build.js'
 import { type Signal, signalText } from './signal.js'
 
 /** Rules of the options that every layer has. */
@@ -19,6 +22,16 @@ export const LAYER_OPTIONS = {
 
 /** Options of every layer. */
 export interface LayerOptions extends OptionsOf<typeof LAYER_OPTIONS> {}
+
+/** Rules of the options that every layer of `layer(…)` has. */
+export const OWN_LAYER_OPTIONS = {
+  ...LAYER_OPTIONS,
+  /** Initial values of variables by their names, such as tensors of a weight file. Default: the layer's own. */
+  initializers: optional<Readonly<Record<string, LayerInitializer>>>(OBJECT),
+}
+
+/** Options of every layer that `layer(…)` defines. */
+export interface OwnLayerOptions extends OptionsOf<typeof OWN_LAYER_OPTIONS> {}
 
 /**
  * Checks the options of a layer.

@@ -36,6 +36,8 @@ interface LayerWeights {
     readonly gammaInitializer: Floats
     readonly betaInitializer: Floats | 0
   }
+  /** Options of {@link multiHeadAttention}: `heads` and `keySize`, the columns of a head, are not in a file. */
+  readonly multiHeadAttention: { readonly initializers: Readonly<Record<string, Floats>> }
 }
 
 type LayerKind = keyof LayerWeights
@@ -51,7 +53,8 @@ interface Kind<Options> {
   /** Axes of the first tensor, which must be there. */
   readonly rank: number
   readonly frameworks: readonly Names[]
-  readonly make: (tensors: readonly (Floats | undefined)[], epsilon: number) => Options
+  /** Undefined for tensors that the layer does not compute. */
+  readonly make: (tensors: readonly (Floats | undefined)[], epsilon: number) => Options | undefined
 }
 
 const orZero = (tensor: Floats | undefined) => tensor ?? (0 as const)
@@ -111,6 +114,28 @@ const KINDS: { readonly [Name in LayerKind]: Kind<LayerWeights[Name]> } = {
       return denseOf(diagonal([factors]), { data: offsets, shape: [offsets.length] })
     },
   },
+  multiHeadAttention: {
+    rank: 2,
+    frameworks: [
+      { names: ['.in_proj_weight', '.in_proj_bias', '.out_proj.weight', '.out_proj.bias', '.bias_k', '.bias_v'] },
+    ],
+    make: ([kernel, bias, output, outputBias, ...added]) => {
+      // add_bias_kv: a key and a value that belong to no step.
+      if (output === undefined || added.some((each) => each !== undefined)) return undefined
+      const parts = ['query', 'key', 'value'].flatMap((name, part) => [
+        [name, transpose(third(kernel as Floats, part), [1, 0])],
+        [`${name}_bias`, bias && third(bias, part)],
+      ])
+      const all = [...parts, ['output', transpose(output, [1, 0])], ['output_bias', outputBias]]
+      return { initializers: Object.fromEntries(all.filter(([, tensor]) => tensor !== undefined)) }
+    },
+  },
+}
+
+/** One of three equal parts along the first axis. */
+function third({ data, shape: [rows = 0, ...rest] }: Floats, part: number): Floats {
+  const length = data.length / 3
+  return { data: data.subarray(part * length, (part + 1) * length), shape: [rows / 3, ...rest] }
 }
 
 function denseOf(kernel: Floats, bias: Floats | undefined): LayerWeights['dense'] {
@@ -121,15 +146,16 @@ const FILE = fields({ tensors: listOf(fields({ name: TEXT, shape: listOf(integer
 const KIND = oneOf(Object.keys(KINDS) as LayerKind[])
 
 /**
- * The options with which a layer computes one of a file: PyTorch's `Linear`, `Embedding`, `Conv1d`, `LayerNorm` and `BatchNorm1d`
- * ("fc": `fc.weight`, `fc.bias`), and TensorFlow's, Flax' and Keras' ("head": `head/kernel`, `head/bias`). No size is typed
- * twice.
+ * The options with which a layer computes one of a file: PyTorch's `Linear`, `Embedding`, `Conv1d`, `LayerNorm`, `BatchNorm1d`
+ * and `MultiheadAttention` ("fc": `fc.weight`, `fc.bias`), and all but the last of TensorFlow, Flax and Keras ("head":
+ * `head/kernel`, `head/bias`). No size is typed twice.
  *
  *     dense({ ...(await layerWeights('dense', file, 'fc')), activation: 'relu' })
+ *     multiHeadAttention({ heads: 4, keySize: 16, ...(await layerWeights('multiHeadAttention', file, 'attention')) })
  *
  * A batch normalization becomes a dense layer of its factors and offsets in inference.
  *
- * @param kind `dense`, `embedding`, `conv1d`, `layerNorm` or `batchNorm`
+ * @param kind `dense`, `embedding`, `conv1d`, `layerNorm`, `batchNorm` or `multiHeadAttention`
  * @param file open, as `openWeightFile` returns it
  * @param name the prefix of its tensors
  * @throws RangeError `ERR_INVALID_OPTION` if the file has no such layer of that name; TypeError `ERR_INVALID_OPTION_TYPE`; errors
@@ -164,7 +190,8 @@ export async function layerWeights<Name extends LayerKind>(
     const tensors: (Floats | undefined)[] = []
     for (const tensor of found) tensors.push(tensor && { data: await tensor.read(), shape: tensor.shape })
     const [first, ...rest] = tensors as [Floats, ...(Floats | undefined)[]]
-    return make([axes === undefined ? first : transpose(first, axes), ...rest], epsilon)
+    const made = make([axes === undefined ? first : transpose(first, axes), ...rest], epsilon)
+    if (made !== undefined) return made
   }
   const wanted = frameworks.map(({ names }) => `${name}${names[0]}`).join(', ')
   throw codedRangeError(

@@ -11,7 +11,8 @@ import {
 import { Value } from '@cudnn-rnn/ops/executor'
 import type { Forwarded } from './forwarded.js'
 import type { LayerConfig, LayerDefinition } from './layer.js'
-import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from './layer_options.js'
+import type { LayerInitializer } from './layer_build.js'
+import { checkLayerOptions, OWN_LAYER_OPTIONS, type OwnLayerOptions } from './layer_options.js'
 import { type FeatureSignal, type LayerPlan, planned, type VariableTable } from './planned_layer.js'
 import { type Signal, signalText } from './signal.js'
 
@@ -48,20 +49,21 @@ export function layer<Own extends Rules, Table extends VariableTable>(
   options: Own,
   build: (options: OptionsOf<Own>, input: FeatureSignal, others: readonly FeatureSignal[]) => LayerPlan<Table>,
   others = 0,
-): (options: OptionsOf<Own> & LayerOptions) => LayerDefinition {
+): (options: OptionsOf<Own> & OwnLayerOptions) => LayerDefinition {
   checkArguments(
     'define a layer',
     { kind, options, build, others },
     { kind: TEXT, options: OBJECT, build: FUNCTION, others: integerFrom(0) },
   )
-  const rules = { ...options, ...LAYER_OPTIONS }
+  const rules = { ...options, ...OWN_LAYER_OPTIONS }
   return (given) => {
     checkLayerOptions<Rules>(kind, given, rules)
-    const { name, ...config } = given as OptionsOf<Own> & LayerOptions & LayerConfig
+    const { name, initializers = {}, ...config } = given as OptionsOf<Own> & OwnLayerOptions & LayerConfig
     return planned<Table>({ kind, base: kind, name, config, others }, (input, _, given) => {
       const { forward, ...plan } = build(config as unknown as OptionsOf<Own>, input, given)
       return {
         ...plan,
+        variables: withInitializers(kind, plan.variables ?? ({} as Table), initializers),
         forward: (t, x, variables, pass) => {
           const value = t.value(x)
           const fitting = (result: Value | Forwarded) => checkedOutput(kind, plan.output, value, result)
@@ -71,6 +73,24 @@ export function layer<Own extends Rules, Table extends VariableTable>(
       }
     })
   }
+}
+
+/** @throws RangeError `ERR_INVALID_OPTION` for a name that no variable has */
+function withInitializers<Table extends VariableTable>(
+  kind: string,
+  table: Table,
+  initializers: Readonly<Record<string, LayerInitializer>>,
+): Table {
+  const unknown = Object.keys(initializers).find((name) => !Object.hasOwn(table, name))
+  if (unknown !== undefined) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot build ${kind} as initializers must have names of its variables, ${Object.keys(table).join(', ') || 'which are none'}: current name is "${unknown}"`,
+      { option: 'initializers', value: unknown },
+    )
+  }
+  const begun = Object.entries(table).map(([name, [shape, own]]) => [name, [shape, initializers[name] ?? own]])
+  return Object.fromEntries(begun) as Table
 }
 
 /** A result of a forward, whose shape must be the one that the layer after it and the loss were built for; B is the input's. */

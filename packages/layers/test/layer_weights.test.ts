@@ -3,7 +3,17 @@ import { importWeights, openWeightFile, type WeightFile } from '@cudnn-rnn/inter
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { conv1d, cudnnGRU, cudnnLSTM, dense, embedding, layerNorm, layerWeights, sequential } from '../src/index.js'
+import {
+  conv1d,
+  cudnnGRU,
+  cudnnLSTM,
+  dense,
+  embedding,
+  layerNorm,
+  layerWeights,
+  multiHeadAttention,
+  sequential,
+} from '../src/index.js'
 
 const FOLDER = fileURLToPath(new URL('../../../fixtures/interop/', import.meta.url))
 const wave = { data: Float32Array.from({ length: 20 }, (_, t) => Math.sin(0.3 * t)), shape: [20, 1, 1] }
@@ -39,10 +49,46 @@ test('modules around a network of PyTorch are layers without a size that is type
   expect([...scores!.data.slice(-3)]).toEqual(expected.map((value) => expect.closeTo(value, 5)))
 })
 
-/** An open file of tensors whose elements are 1, 2, …. */
-const fileOf = (shapes: Readonly<Record<string, readonly number[]>>) => {
+// The numbers that PyTorch printed for MultiheadAttention(2, 2), whose tensors are sin(1), sin(2), ….
+test('attention of PyTorch is attention, and a key of no step is refused', async () => {
+  const shapes = {
+    'a.in_proj_weight': [6, 2],
+    'a.in_proj_bias': [6],
+    'a.out_proj.weight': [2, 2],
+    'a.out_proj.bias': [2],
+  }
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  const weights = await layerWeights('multiHeadAttention', fileOf(shapes, Math.sin), 'a')
+  using model = sequential(backend, [multiHeadAttention({ heads: 2, keySize: 1, ...weights })], { inputSize: 2 })
+  const { data } = await model.predict({
+    data: Float64Array.from({ length: 6 }, (_, k) => Math.sin(k)),
+    shape: [3, 1, 2],
+  })
+  const expected = [-0.36933434, 1.22380269, -0.63464391, 1.45216036, -0.79723048, 1.49492383]
+  expect([...data]).toEqual(expected.map((value) => expect.closeTo(value, 6)))
+
+  const added = fileOf({ ...shapes, 'a.bias_k': [1, 1, 2] })
+  await expect(layerWeights('multiHeadAttention', added, 'a')).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+})
+
+test('initial values are those of variables that exist', () => {
+  using backend = openReferenceBackend()
+  const build = (name: string) => {
+    const layer = multiHeadAttention({
+      heads: 1,
+      keySize: 2,
+      initializers: { [name]: { data: new Float32Array(2), shape: [2] } },
+    })
+    sequential(backend, [layer], { inputSize: 2 })
+  }
+  expect(() => build('kernel')).toThrow(coded('ERR_INVALID_OPTION', { option: 'initializers', value: 'kernel' }))
+  expect(() => build('query')).toThrow(coded('ERR_SHAPE'))
+})
+
+/** An open file of tensors whose elements are 1, 2, …, or a function of these. */
+const fileOf = (shapes: Readonly<Record<string, readonly number[]>>, of = (k: number) => k) => {
   const tensors = Object.entries(shapes).map(([name, shape]) => {
-    const read = async () => Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => k + 1)
+    const read = async () => Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => of(k + 1))
     return { name, shape, dtype: 'F32', read }
   })
   return { tensors } as unknown as WeightFile

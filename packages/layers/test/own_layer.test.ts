@@ -26,22 +26,23 @@ it.each([openReferenceBackend, openCpuBackend])('trains a layer like one of the 
   const losses: number[][] = []
   const kernelInitializer = 0.1
   const twin = layer('twin', { units: integer() }, ({ units }, input) => ({
-    variables: { kernel: [[input.features, units], kernelInitializer], bias: [[units], 0] },
+    variables: { kernel: [[input.features, units], 'glorot_uniform'], bias: [[units], 0] },
     output: { ...input, features: units },
     forward: (t, x, v) => t.activate(t.linear(x, v.kernel, v.bias), 'tanh'),
   }))
-  for (const first of [dense({ units: 4, activation: 'tanh', kernelInitializer }), twin({ units: 4 })]) {
+  const own = twin({ units: 4, initializers: { kernel: kernelInitializer } })
+  for (const first of [dense({ units: 4, activation: 'tanh', kernelInitializer }), own]) {
     using model = sequential(backend, [first, layerNorm(), dense({ units: 1 })], { inputSize: I, seed: 1 })
-    const own: number[] = []
+    const curve: number[] = []
     await model.fit(
       Array.from({ length: 6 }, () => batch),
       {
         loss: 'mean_squared_error',
         learningRate: 0.05,
-        onStep: ({ loss }) => void own.push(loss),
+        onStep: ({ loss }) => void curve.push(loss),
       },
     )
-    losses.push(own)
+    losses.push(curve)
   }
   expect(losses[1]?.map((loss) => expect.closeTo(loss, 5))).toEqual(losses[0])
   expect(backend.stats()).toMatchObject({ tensors: 0, tapes: 0 })

@@ -40,7 +40,7 @@ const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
 /**
  * Opens a whole model by the contents of its file: one that `save` or `fit` of this project wrote, or a Keras file, as a model of
  * layers; an ONNX file as a graph over the caller's ONNX Runtime. Both have `stream` and `streamPool`; a model of layers has
- * `predict` and `fit`, a graph `run`.
+ * `predict` and `fit`, a graph `run`. Without `ort` the result is a model of layers.
  *
  * @param file a path, an address, bytes, a `File` or a `Response`
  * @throws RangeError `ERR_NO_ONNX_RUNTIME` for an ONNX file without `ort`, `ERR_WEIGHTS_ALONE` for a file without layers; the errors
@@ -58,6 +58,11 @@ const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
  * model.dispose()
  * ```
  */
+export async function openModel(
+  file: WeightInput | Address,
+  options?: { readonly backend?: Backend | undefined; readonly ort?: undefined },
+): Promise<LayersModel>
+export async function openModel(file: WeightInput | Address, options: OpenModelOptions): Promise<LayersModel | Graph>
 export async function openModel(
   file: WeightInput | Address,
   options: OpenModelOptions = {},

@@ -255,9 +255,9 @@ export const CHARACTER_SETTINGS: readonly SettingOption[] = [
   setting('sizes.numLayers', '--layers <n>', 'LSTM layers', 1, 1),
   setting('sizes.embeddingSize', '--embedding <n>', 'size of a character vector', 1, 32),
   setting('sizes.dropout', '--dropout <p>', 'drop probability between layers', numberUpTo(1), 0),
-  setting('plan.batch', '--batch <n>', 'rows of text trained side by side', 1, 16),
+  setting('plan.batch', '--batch <n>', 'sequences per update', 1, 16),
   setting('plan.time', '--time <n>', 'characters per window', 1, 48),
-  setting('plan.learningRate', '--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.005),
+  setting('plan.learningRate', '--learning-rate <x>', 'peak learning rate of Adam', numberAtLeast(0), 0.005),
   changeable('plan.evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 400),
   ...trainingSettings('plan.saveEvery', 'plan.seed'),
 ]

@@ -18,7 +18,7 @@ export function addConvertCommand(program: Command): void {
     .argument('<checkpoint>', 'prefix, or a directory for the latest in it')
     .argument('<target>', 'prefix of the checkpoint to write')
     .addOption(
-      new Option('--to <form>', 'keys to write: ours, a TensorFlow release’s, or those of its CPU cells (1.4 to 1.15)')
+      new Option('--to <form>', 'names to write: ours, of a TensorFlow release, or of its CPU cells (1.4 to 1.15)')
         .choices(['default', 'tf-1.2', 'tf-1.3', 'cells'])
         .makeOptionMandatory(),
     )

@@ -32,7 +32,7 @@ export function addExportCommand(program: Command): void {
   const command = program
     .command('export')
     .description(
-      'write a trained model, or the networks of any weight file, for another framework: whole models as onnx and keras',
+      'write a trained model or the networks of a weight file for another framework (whole models: onnx, keras)',
     )
     .argument('<model>', 'directory of a run (train, classify, forecast), a checkpoint, or any file that import reads')
     .addOption(
@@ -40,9 +40,9 @@ export function addExportCommand(program: Command): void {
         .choices(EXPORT_FORMATS)
         .makeOptionMandatory(),
     )
-    .option('--out <file>', 'where to; the default is beside the model')
-    .option('--network <names>', 'only these networks, with their states in onnx: their names with commas between')
-    .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
+    .option('--out <file>', 'file to write (default: beside the model)')
+    .option('--network <names>', 'only these networks, in ONNX with their states: their names, separated by commas')
+    .option('--stack <names>', 'join networks that feed each other into one: their names, separated by commas')
   addReadingOptions(command).action(async (model: string, options: ExportCommandOptions) => {
     const {
       bytes,

@@ -23,10 +23,10 @@ export function addImportCommand(program: Command): void {
   const command = program
     .command('import')
     .description('read the recurrent networks of a PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy file')
-    .argument('<file>', 'the file; of a TensorFlow checkpoint its prefix or directory')
-    .option('--to <prefix>', 'write them as a checkpoint that RNNParamsSaveable restores; without it they are listed')
-    .option('--network <names>', 'only these networks: their names with commas between')
-    .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
+    .argument('<file>', 'the file; for a TensorFlow checkpoint, its prefix or directory')
+    .option('--to <prefix>', 'write a checkpoint that RNNParamsSaveable restores, instead of a list')
+    .option('--network <names>', 'only these networks: their names, separated by commas')
+    .option('--stack <names>', 'join networks that feed each other into one: their names, separated by commas')
     .addOption(
       new Option('--format <format>', 'format of the file, if its first bytes do not determine it').choices(
         WEIGHT_FORMATS,
@@ -54,7 +54,7 @@ export function addReadingOptions(command: Command): Command {
         'bidirectional',
       ]),
     )
-    .addOption(new Option('--as <convention>', 'whose names and gate order').choices(CONVENTIONS))
+    .addOption(new Option('--as <convention>', 'convention of names and gate order').choices(CONVENTIONS))
     .option('--forget-bias <x>', 'bias that TensorFlow’s cells add to the forget gate at run time (default 1)')
 }
 

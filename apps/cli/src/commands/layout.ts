@@ -29,7 +29,7 @@ export function addLayoutCommand(program: Command): void {
     .option('--input <n>', 'size of one input vector', integerAtLeast(1), 64)
     .option('--proj <n>', 'recurrent projection (lstm)', integerAtLeast(1))
     .option('--bidirectional', 'both directions')
-    .option('--skip-input', 'feed the input to the gates without matrices (input = units)')
+    .option('--skip-input', 'add the input to the gates without input matrices (input size = units)')
     .option('--html <file>', 'write a self-contained page that draws the buffer')
     .option('--json', 'print one JSON object')
     .action(async ({ html, json, ...options }: LayoutOptions) => {

@@ -28,9 +28,9 @@ export function addRunCommand(program: Command): void {
     .option('--wav <file>', 'a WAV file: each step takes as many samples as the input has numbers')
     .option('--csv <file>', 'a CSV file: each row of numbers is a step')
     .option('--hop <n>', 'samples from one step to the next, if steps overlap', integerAtLeast(1))
-    .option('--fix <name=number>', 'an input or an open size that is one number; may be repeated', fixed, {})
-    .option('--state <input=output>', 'a state, if the names leave it open; may be repeated', named, {})
-    .option('--stateless', 'carry no state from step to step')
+    .option('--fix <name=number>', 'fix an input or an open size to a number; may be repeated', fixed, {})
+    .option('--state <input=output>', 'pair an input and an output as a state, if their names do not; may be repeated', named, {})
+    .option('--stateless', 'do not carry states from step to step')
     .action(runModel)
 }
 

@@ -20,9 +20,9 @@ export function addSampleCommand(program: Command): void {
     .description('let a trained model write')
     .argument('<run>', 'directory of a run')
     .option('--length <n>', 'characters to write', integerAtLeast(1), 500)
-    .option('--temperature <x>', 'below 1 more careful, above 1 wilder', numberAtLeast(0), 0.8)
+    .option('--temperature <x>', 'randomness: below 1 the text is more likely, above 1 more surprising', numberAtLeast(0), 0.8)
     .option('--greedy', 'always take the likeliest character')
-    .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
+    .option('--seed <n>', 'seed of random numbers: equal seeds give equal texts', integerAtLeast(0), 1)
     .option('--prompt <text>', 'text that the model reads first', '\n')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
