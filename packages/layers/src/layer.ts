@@ -46,7 +46,7 @@ export interface LayerDefinition {
   readonly isStepwise?: boolean | undefined
   /** How many final states a recurrent layer has as values of a model. Default: 0. */
   readonly states?: number | undefined
-  /** Its sizes for an input of numbers, before it is built; absent if its output is as its input. */
+  /** Its sizes for an input of numbers, before it is built; absent if its output has the form of its input. */
   readonly sizes?: ((input: Signal, others?: readonly Signal[]) => LayerSizes) | undefined
   /** How many values it takes beside its input, at most. Default: 0. */
   readonly others?: number | undefined
@@ -113,7 +113,7 @@ export interface Pass {
   /** The layer's own initial states; null for zeros. */
   readonly states: readonly LayerInput[] | null
   readonly keepsStates: boolean
-  /** Other passes bring the steps that follow. */
+  /** Whether later passes bring further steps. */
   readonly isStream: boolean
   /** The states are values of a model, through which gradients pass. */
   readonly isLinked?: boolean | undefined
@@ -227,7 +227,7 @@ export abstract class Layer {
       const [output, ...states] = await this.results(given, pass)
       return { output, tape: undefined, states }
     }
-    // The gradient of class ids is none.
+    // Class ids have no gradient.
     const isNumbers = this.input.features !== null && 'shape' in given
     const value = isBackendTensor(given) || !isNumbers ? given : this.backend.tensor(given as Tensor<FloatArray>)
     const x = { name: 'input', value: value as BackendTensor }

@@ -71,7 +71,7 @@ export class LayerBuild {
     this.#file = file
     this.#left = file?.elements ?? 0
     this.seed = seed
-    // Throws for a seed that is none.
+    // Throws if the seed is invalid.
     new Philox(seed)
   }
 

@@ -16,7 +16,7 @@ import { type Signal, signalText } from './signal.js'
 /** Rules of the options that every layer has. */
 export const LAYER_OPTIONS = {
   /** Prefix of its variables in a checkpoint. Default: its kind, numbered as Keras does. */
-  // By `LayerBuild.nameOf`: no two layers of a model have one name.
+  // `LayerBuild.nameOf` checks it: two layers of a model have different names.
   name: checkedElsewhere<string | undefined>(),
 }
 

@@ -85,7 +85,7 @@ interface TableRow {
   readonly keras?: Readonly<Record<string, KerasClass>>
   /** Layers of Keras that compute it together; undefined if one of its classes does. */
   readonly toKeras?: ToKeras
-  /** Its nodes, if they do not follow from the operations of its forward. */
+  /** Its ONNX nodes, if they do not follow from the operations of its forward. */
   readonly onnx?: OnnxNodesOf
 }
 

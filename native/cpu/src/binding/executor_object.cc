@@ -107,7 +107,7 @@ void ExecutorObject::Close(const Napi::CallbackInfo& info) {
   for (auto& [number, deferred] : std::exchange(waiting_, {})) {
     deferred.Reject(Napi::Error::New(info.Env(), "closed").Value());
   }
-  // After the thread has ended, so no job reads the arrays any more.
+  // Runs after the thread has ended: no job reads the arrays any more.
   pending_.clear();
   core_.reset();
 }

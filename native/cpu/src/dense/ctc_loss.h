@@ -29,7 +29,7 @@ struct CtcProblem {
   bool merge_repeated;
   InfeasibleRows infeasible;
   T* row_losses;  // [B]
-  T* gradient;    // [T,B,K], of the result
+  T* gradient;    // [T,B,K], gradient of the loss with respect to the logits
 };
 
 // The weighted sum of the rows' losses; every element of row_losses and gradient is written. Rows are independent: the

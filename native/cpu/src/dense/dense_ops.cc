@@ -15,7 +15,7 @@ namespace {
 // 96 rows of 512 float32 are 192 KiB and a panel of 64 columns 128 KiB: together in a second-level cache of 512 KiB.
 constexpr ptrdiff_t kRowBlock = 96;
 
-// Up to so many rows of the result a packed copy of b costs more than reading b where it lies: measured with AVX2 and
+// Up to this many rows of the result, packing b costs more than reading it in place: measured with AVX2 and
 // AVX-512 at [512,512] and [1024,2048].
 constexpr ptrdiff_t kStreamedRows = 4;
 // Bytes of a row of b that are read at once: a page, which the hardware prefetchers do not cross. A page of c stays in

@@ -13,7 +13,7 @@ namespace cudnn_rnn {
 // The order of POOLINGS.
 enum class Pooling { kLast, kMean, kMax };
 
-// The step that `last` or `max` takes: of equal ones the first, and of NaN the first. x and its steps `stride` apart.
+// The step that `last` or `max` takes: the first of equal maxima, or the first NaN. Steps of x are `stride` apart.
 template <typename T>
 ptrdiff_t ChosenStep(Pooling pooling, const T* x, ptrdiff_t stride, ptrdiff_t length, bool is_reversed) {
   if (pooling == Pooling::kLast) return is_reversed ? 0 : length - 1;

@@ -151,7 +151,7 @@ static void GruForward(const CellForward<typename V::Element>& p) {
   ForGroupsOfRows<V>(p.rows, [&](auto count, ptrdiff_t row) { GruRows<V, count.kValue>(p, row); });
 }
 
-// δn = δh'·(1 - u)·(1 - n²), which is the gradient of x_n; of q_n it is δn·r.
+// δn = δh'·(1 - u)·(1 - n²), which is the gradient of x_n; that of q_n is δn·r.
 //   δa_r = δn·q_n·r·(1 - r)   δa_u = δh'·(h - n)·u·(1 - u)   δh = δh'·u + (the gradient through R)
 template <typename V>
 static void GruBackward(const CellBackward<typename V::Element>& p) {

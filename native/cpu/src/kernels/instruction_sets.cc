@@ -66,7 +66,7 @@ bool HasAvx512() {
 // AVX512_VNNI, for VPDPBUSD; the other requirements are tested by HasAvx512().
 bool HasVnni() { return HasBits(Leaf(7).c, 1u << 11); }
 
-// AVX512_BF16, of the second part of leaf 7.
+// AVX512_BF16 is in subleaf 1 of leaf 7.
 bool HasBfloat16() { return HasBits(Leaf(7, 1).a, 1u << 5); }
 #endif
 #endif

@@ -52,8 +52,8 @@ struct Int8DotsAvx2 {
     _mm_storeu_ps(c, _mm_fmadd_ps(_mm_cvtepi32_ps(columns), scale, start));
   }
 
-  // By integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the largest patterns
-  // of all.
+  // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
+  // largest patterns of all.
   static float LargestMagnitude(const float* a, ptrdiff_t count) {
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX);
     __m256i largest = _mm256_setzero_si256();

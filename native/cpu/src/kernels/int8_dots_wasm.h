@@ -45,8 +45,8 @@ struct Int8DotsWasm {
     wasm_v128_store(c, wasm_f32x4_add(wasm_f32x4_mul(wasm_f32x4_convert_i32x4(sums), scale), start));
   }
 
-  // By integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the largest patterns
-  // of all.
+  // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
+  // largest patterns of all.
   static float LargestMagnitude(const float* a, ptrdiff_t count) {
     const v128_t magnitude = wasm_i32x4_const_splat(INT32_MAX);
     v128_t largest = wasm_i32x4_const_splat(0);

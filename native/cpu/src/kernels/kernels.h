@@ -61,7 +61,7 @@ inline constexpr ptrdiff_t kInt8BlockRows = 1024;
 struct RowsCopy {
   uint64_t version;  // of the `a` that it was made of; 0 for none
   float* factors;    // int8 only: [rows][blocks]
-  int32_t* sums;     // int8 only: of the integers of each block, [rows][blocks], where a kernel computes them
+  int32_t* sums;     // int8 only: sums of the integers of each block, [rows][blocks], if a kernel computes them
   uint32_t* words;   // int8: in the kernel's order, at most [rows][blocks][kInt8BlockRows / 2]; else the elements of a
   bool in_bytes;     // int8 only: the integers are in -kInt8Limit...kInt8Limit; words may be the elements of a, too
 };
@@ -214,7 +214,7 @@ struct LstmRowStep {
   T* c;                 // [H], normalized if there are norms
   T* normalized_c;      // [H] c before gamma and beta
   T* inverses;          // [5] 1/√(σ² + ε)
-  T* h;                 // [H], forward only, as the others are of the backward
+  T* h;                 // [H], of the forward; only the backward uses the members below
   const T* dh;          // [H]
   T* dc;                // [H] of c' from the steps after; on return of c
   T* d_gamma;           // [5][H] added to

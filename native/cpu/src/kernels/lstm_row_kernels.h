@@ -25,7 +25,7 @@ template <typename V>
 struct FirstLanes {
   using T = typename V::Element;
   ptrdiff_t count;
-  // By way of an array: a masked load exists on AVX-512 only, and a whole load could read past the JavaScript array.
+  // Goes through an array: a masked load exists on AVX-512 only, and a whole load could read past the JavaScript array.
   V Load(const T* p) const {
     T lanes[V::kLanes] = {};
     for (ptrdiff_t k = 0; k < count; k++) lanes[k] = p[k];

@@ -9,7 +9,7 @@ namespace {
 
 using namespace cudnn_rnn;
 
-// One row as the products of bfloat16 take it.
+// Rounds one row to the form that bfloat16 products read.
 static inline void RoundRowToBfloat16(const float* a, ptrdiff_t depth, float* rounded) {
   for (ptrdiff_t k = 0; k < depth; k++) rounded[k] = RoundedToBfloat16(a[k]);
 }

@@ -77,7 +77,8 @@ struct PortableVector {
   friend PortableVector Abs(PortableVector a) {
     return Map([&](int k) { return a.v[k] < 0 ? -a.v[k] : a.v[k]; });
   }
-  // By bits, as std::copysign is a call in some C libraries. memcpy is the defined way to read the bits of a float.
+  // Works on bits: std::copysign is a function call in some C libraries. memcpy is the defined way to read the bits of
+  // a float.
   friend PortableVector CopySign(PortableVector magnitude, PortableVector sign) {
     return Map([&](int k) {
       Bits bits[2];

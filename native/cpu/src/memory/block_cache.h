@@ -17,7 +17,7 @@ class BlockCache {
  public:
   static constexpr size_t kUnlimited = ~size_t{0};
 
-  // One executor rarely alternates between more sizes of scratch memory.
+  // An executor rarely alternates between more sizes of scratch memory.
   static constexpr size_t kFewBlocks = 8;
 
   // Keeps at most `kept_blocks` blocks and `kept_bytes` in them; the oldest are freed first.

@@ -8,7 +8,7 @@
 namespace cudnn_rnn {
 
 // to = clip(from) for `count` elements: cuDNN clips c wherever it uses it, so the c that enters as well as
-// every step's. A NaN stays NaN. An infinite `clip` is none.
+// every step's. A NaN stays NaN. An infinite `clip` clips nothing.
 template <typename T>
 void CopyInitialCells(const T* from, ptrdiff_t count, T clip, T* to) {
   std::transform(from, from + count, to, [clip](T c) { return std::clamp(c, -clip, clip); });

@@ -130,7 +130,7 @@ struct LayerStep {
     if (!layout.projection.present()) CopyColumns(step.UnitsOf(panel));
   }
 
-  // Like RunPanels, of one row.
+  // Like RunPanels, for one row.
   template <typename Kernel>
   void RunRow(SharedLoops::Member* member, const Kernel& kernel, bool backwards) const {
     const bool projects = layout.projection.present();

@@ -40,7 +40,7 @@ PanelMatrix RecurrentMatrix(ptrdiff_t units, PanelOrder order) {
 template <typename T>
 class LstmSteps {
  public:
-  // `gradients`: of a backward.
+  // `gradients` is set in a backward.
   LstmSteps(const Engine<T>& engine, const LstmSequence<T>& sequence, const LstmSequenceGradients<T>& gradients = {})
       : engine_(engine),
         s_(sequence),
@@ -48,7 +48,7 @@ class LstmSteps {
         columns_(4 * sequence.units),
         state_size_(sequence.batch * sequence.units),
         matrix_(RecurrentMatrix<T>(sequence.units, engine.kernels->panel_order)),
-        // By the work of one step, 2·B·H·4H operations, as threads synchronize twice in each step.
+        // Depends on the work of one step, 2·B·H·4H operations: threads synchronize twice in each step.
         members_(MembersFor(*engine.pool, *engine.kernels,
                             2.0 * static_cast<double>(sequence.batch) * static_cast<double>(sequence.units) *
                                 static_cast<double>(columns_))) {}

@@ -44,7 +44,7 @@ class PseudoLayerForward {
     StartStates();
   }
 
-  // Whether its input must be gathered: if the time order is not the memory's.
+  // Whether its input must be gathered: time order differs from the order in memory.
   bool gathers() const { return memory_.record.own_input != nullptr; }
   // Brings the input of step n of a time block into time order, with zeros if a row has ended. Layers of the forward
   // direction without lengths read their input in place.

@@ -44,7 +44,7 @@ struct ForwardPass {
 template <typename T>
 struct BackwardPass {
   const Network<T>* network;
-  const T* input;  // [T,B,I], of the forward
+  const T* input;  // [T,B,I], the input of the forward
   const T* params;
   Tape<T>* tape;      // consumed: its pre-activations are overwritten with their gradients
   const T* d_output;  // gradients of the loss with respect to the outputs, in their shapes; null for zeros

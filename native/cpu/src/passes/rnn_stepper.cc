@@ -87,7 +87,7 @@ void Stepper<T>::Run(const Engine<T>& engine, const Params<T>& params, const T* 
   RunShared(engine, batch_, [&](const Place& place) {
     for (ptrdiff_t t = 0; t < steps; t++) StepBatch(place, engine, params, input, output, t);
   });
-  // After the run, as the threads read `now` during it.
+  // Must follow the run: its threads read `now`.
   states_.Advance(steps);
   version_ += kVersions * static_cast<uint64_t>(steps) * states_.layers().size();
 }

@@ -37,7 +37,7 @@ struct OperandCopies {
 template <typename T>
 class Stepper {
  public:
-  // Unidirectional networks only. format: of the weights that it is run with.
+  // Unidirectional networks only. `format` is that of the weights that it runs with.
   Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, WeightFormat format);
 
   // input [T,B,I] → output [T,B,C]

@@ -31,7 +31,7 @@ class StepperStates {
   }
 
   const std::vector<Layer>& layers() const { return layers_; }
-  // After `steps` steps of the whole batch.
+  // Advances by `steps` steps of the whole batch.
   void Advance(ptrdiff_t steps) {
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
   }

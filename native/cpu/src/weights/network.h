@@ -76,7 +76,7 @@ enum class Side { kInput, kRecurrent, kProjection };
 template <typename T>
 class Network {
  public:
-  // `order`: of the kernels that compute with it.
+  // `order` is that of the kernels that compute with it.
   Network(const NetworkOptions& options, PanelOrder order);
 
   const NetworkOptions& options() const { return options_; }
@@ -98,7 +98,7 @@ class Network {
   // Panels of units, and how many units each has.
   ptrdiff_t panels() const { return panels_; }
   ptrdiff_t panel_units() const { return panel_units_; }
-  // Whether gates of a panel lie side by side without padding: of a last one, if that saves a chunk.
+  // Whether the gates of a panel lie side by side without padding: only in a last panel, if that saves a chunk.
   bool IsPacked(ptrdiff_t panel) const { return packed_units_ > 0 && panel == panels_ - 1; }
   bool has_packed_panel() const { return packed_units_ > 0; }
   // The start of plane number `plane` of four in a row of the packed panel's pre-activations.
@@ -115,7 +115,7 @@ class Network {
   ptrdiff_t WeightSize(int pseudo_layer, Side side) const;
   // Copies a canonical matrix [rows, depth] of one gate into the opaque buffer, or out of it.
   void MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const;
-  // Likewise a bias [units].
+  // The same for a bias [units].
   void MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const;
 
  private:

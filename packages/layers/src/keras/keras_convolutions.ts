@@ -280,7 +280,7 @@ export const pooledWhole = (
   }),
 })
 
-/** One number of each channel for all rows. */
+/** One number for each channel, the same in all rows. */
 export function overRows(pool: Pool, at: LayerAt) {
   const whole = [1, heightOf(at)]
   return pooledPictures(pool)(at, { poolSize: whole, strides: whole, padding: 'valid' })

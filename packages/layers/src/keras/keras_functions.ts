@@ -6,7 +6,7 @@ import { type StepFunction, stepFunction } from '../kinds/step_function.js'
 
 type Described = Parameters<typeof stepFunction>[0]
 
-/** Keras' names of functions that differ from `activation`'s. */
+/** Keras' names of functions that `activation` names differently. */
 const OTHERS: ReadonlyMap<string, Described> = new Map([
   ['leaky_relu', { function: 'relu', slope: 0.2 }],
   ['swish', { function: 'silu' }],

@@ -109,7 +109,7 @@ export function masksOf({ calls, outputs }: FileGraph, version: string | undefin
   })
 }
 
-/** The mask of the result of attention: the query's. Masked steps of the values have no weight. */
+/** The result of attention has the mask of the query. Masked steps of the values have no weight. */
 function attendedMask(layer: FileLayer, [query, value = query, key = value]: readonly (Mask | undefined)[]) {
   const isCausal = layer.config['use_causal_mask'] === true
   if (key !== value || (isCausal && query !== value))

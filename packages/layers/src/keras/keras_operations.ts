@@ -15,7 +15,7 @@ import { columnsOf, filled, ignoring, type KerasClass, type LayerAt, only, steps
 /** An operation of Keras 3 in a functional model, which drops masks. `operands` of its call are null for a tensor. */
 const operation = (row: KerasClass): KerasClass => ({ isRead: true, ...row })
 
-/** Operations of a tensor and a number: of the number, and of whether it comes first. */
+/** Operations of a tensor and a number, as functions of the number and of whether it comes first. */
 const LINES: Readonly<Record<string, (value: number, isFirst: boolean) => readonly [slope: number, offset: number]>> = {
   Add: (value) => [1, value],
   Subtract: (value, isFirst) => (isFirst ? [-1, value] : [1, -value]),
@@ -73,7 +73,7 @@ export function kept(at: LayerAt, layers: readonly LayerDefinition[]): LayerDefi
 interface OtherAxes {
   /** Over the rows of pictures. */
   readonly rows?: Parameters<typeof pooledWhole>[0]
-  /** The factor of each of so many columns in their sum. */
+  /** The factor of each column in their sum. */
   readonly factor?: (columns: number) => number
 }
 

@@ -130,7 +130,7 @@ function networkOfEach(
   return { ...rest, ...(plan && { recurrent: plan }), output: { isSequence: true, features: columns, height, time } }
 }
 
-/** More steps than a window has. */
+/** Limit of the steps of a window. */
 const FAR = 1e6
 
 /** The output of layers one behind the other, and the shapes of their variables. */

@@ -53,7 +53,7 @@ export interface RecurrentPlan {
   /** Keras' masked steps repeat the output before them, which the caller may read. */
   readonly holds: boolean
   readonly merge: Merge | undefined
-  /** It reads each step, which is a sequence of so many. */
+  /** The number of steps of the sequence in each step, which the layer reads. */
   readonly steps?: number
 }
 

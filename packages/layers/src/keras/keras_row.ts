@@ -37,7 +37,7 @@ export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
   /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
   readonly height?: number | undefined
-  /** Steps, if they follow from more than its input's. */
+  /** Number of steps, if it does not follow from the input's alone. */
   readonly time?: number | undefined
   /** Variables of the file, if they differ from the class's weights. */
   readonly stored?: readonly KerasVariable[]
@@ -62,12 +62,12 @@ export interface KerasOption {
 
 /** A variable of a layer here in files of Keras. */
 export interface KerasWeight {
-  /** Its names in files, the first that of an export; none if it is not in them. */
+  /** Its names in files, none if files lack it; an export writes the first. */
   readonly name?: string | readonly string[]
   /** The option without which the layer has none: then it is `absent`, by default 0. */
   readonly when?: string
   readonly absent?: number
-  /** Its shape there, of as many elements. */
+  /** Its shape in files, with as many elements. */
   readonly shape?: (own: readonly number[], options: OwnOptions, input: Signal) => readonly number[]
 }
 
@@ -176,7 +176,7 @@ export const lastAxis = (rule: string): KerasOption => ({
   write: () => -1,
 })
 
-/** null is none. */
+/** null means that it is absent. */
 export const unlessNull = (
   own: string,
   read: (options: KerasOptions, option: string) => unknown,

@@ -9,7 +9,7 @@ const DEEPEST = 32
 export class KerasVariables {
   readonly #numbered = new Map<string, StoredTensor>()
   readonly #named = new Map<string, StoredTensor>()
-  /** By the layer of the model, and any part of it or of the models in it. */
+  /** Keyed by a layer of the model, or by a part of it or of a model in it. */
   readonly #within = new Map<string, StoredTensor>()
   readonly #owners = new Map<StoredTensor, { readonly label: string; readonly place: string }>()
 

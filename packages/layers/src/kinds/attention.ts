@@ -107,7 +107,7 @@ function shownScores(t: GradientTape, scores: Value, lengths: Int32Array | null,
   return isCausal ? hidden(t, past, [time, steps], (step, at) => at > step) : past
 }
 
-/** Scores without those at hidden places: of the first and last dimension of a shape whose others are 1, which repeats. */
+/** Adds −1e9 to scores at hidden places. `shape` repeats over the scores; its middle dimensions are 1. */
 function hidden(
   t: GradientTape,
   scores: Value,

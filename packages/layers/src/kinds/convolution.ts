@@ -121,7 +121,7 @@ export function conv2d(options: Conv2DOptions): LayerDefinition {
   return convolution(kind, options, sizes, config, ({ size }, channels) => [...size, channels])
 }
 
-/** More zeros than a window less one step would make windows of zeros alone. */
+/** Padding of a whole window or more would make windows of zeros only. */
 function checkZeros(kind: string, padding: number, kernelSize: number): void {
   if (Number.isSafeInteger(padding) && padding >= 0 && padding < kernelSize) return
   throw invalidOption(

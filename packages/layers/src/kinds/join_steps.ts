@@ -2,7 +2,7 @@ import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 import { gathered } from './windows.js'
 
-/** More values than models join. */
+/** Limit of the values that a layer joins. */
 const MOST = 99
 
 /** The steps of a sequence, and behind them the steps of others of as many columns. */

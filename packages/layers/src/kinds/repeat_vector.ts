@@ -34,7 +34,7 @@ export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
   const row = { kind: 'repeatVector', base: 'repeat_vector', name, takes, config: { steps } }
   return planned(row, ({ features }) => ({
     output: { isSequence: true, features },
-    // The lengths of the sequence before the vector are not the new one's.
+    // The new sequence does not have the lengths of the one that became the vector.
     outputLengths: (lengths) => lengths.map(() => steps),
     forward: (t, x) => t.broadcast(x, [steps, ...x.shape]),
   }))

@@ -21,7 +21,7 @@ const OPTIONS = {
   ...LAYER_OPTIONS,
   /** Rows of a picture of which each step is a column: the layer is applied to each row. Default 1. */
   height: optional(integerFrom(1)),
-  /** Each step is a sequence of so many steps, which the layers read. Default: a vector. */
+  /** Number of steps of the sequence in each step, which the layers read. Default: a step is a vector. */
   steps: optional(integerFrom(1)),
 }
 

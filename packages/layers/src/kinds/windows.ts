@@ -17,7 +17,7 @@ interface WindowRule {
   /** Steps and rows of a window. */
   readonly size: readonly [time: number, height: number]
   readonly strides: readonly [time: number, height: number]
-  /** A number: so many zeros on each side of time, as PyTorch counts them. */
+  /** A number is the zeros at each end of the time axis, as in PyTorch. */
   readonly padding: Padding | number
 }
 

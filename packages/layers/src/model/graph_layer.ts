@@ -31,7 +31,7 @@ export class GraphLayer extends Layer {
     return this.graph.stateful.flatMap((layer) => layer.stateShapes(batch))
   }
 
-  /** The lengths of the first output, given all inputs'. */
+  /** The lengths of the first output, from the lengths of all inputs. */
   override outputLengths(lengths: Int32Array): Int32Array {
     return this.graph.outputLengths(this.graph.inputs.map(() => lengths))[0] ?? lengths
   }

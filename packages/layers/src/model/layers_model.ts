@@ -48,7 +48,7 @@ import type { ModelForwarded, WholeModel } from './whole_model.js'
 
 const OPTIONS = {
   /** Seed of initial values and masks; an integer ≥ 0. Default 0. */
-  // By LayerBuild, whose generators take it.
+  // LayerBuild checks it: its generators take it.
   seed: checkedElsewhere<number | undefined>(),
   /** Size of one input vector, if the first layer does not say it. */
   inputSize: optional(integerFrom(1)),
@@ -142,7 +142,7 @@ export function functional<Outputs extends string>(
   return new LayersModel(backend, planOfValues(action, inputs, outputs), options)
 }
 
-/** A tensor for each input: of a literal list exactly as many. */
+/** A tensor for each input; a literal list gives a tuple of its length. */
 type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
   -readonly [Row in keyof Inputs]: Tensor<FloatArray>
 }

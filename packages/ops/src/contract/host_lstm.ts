@@ -54,7 +54,8 @@ type HostLstmOperands = {
 }
 
 /**
- * Gradients of the loss with respect to a layer's results; the initial state's replace the final state's.
+ * Gradients of the loss with respect to a layer's results. The backward overwrites the final state's with the initial
+ * state's.
  *
  * @inline
  */

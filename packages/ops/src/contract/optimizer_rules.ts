@@ -116,6 +116,6 @@ export type OptimizerSlots<Rule extends OptimizerRule = OptimizerRule> = Tensors
   (typeof OPTIMIZER_RULES)[Rule]['slots']
 >
 
-/** The tensor that a rule reads: a gradient; of weight decay a mask, or null. */
+/** The tensor that a rule reads: a gradient, or for weight decay a mask or null. */
 export type OptimizerSource<Rule extends OptimizerRule = OptimizerRule> =
   (typeof OPTIMIZER_RULES)[Rule]['source'] extends { readonly isNullable: true } ? TensorLike | null : TensorLike

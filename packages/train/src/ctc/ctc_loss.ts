@@ -30,7 +30,7 @@ const OPTIONS = {
   logits: checkedElsewhere<TensorLike>(),
   /** Classes of each row, without blanks. */
   labels: checkedElsewhere<CtcLabels>(),
-  /** [B], of a tensor of labels. Default: its columns. */
+  /** [B], number of labels in each row of a tensor of labels. Default: its number of columns. */
   labelLengths: LENGTHS,
   /** [B], TensorFlow's `sequence_length`. Default: T for every row. */
   logitLengths: LENGTHS,
@@ -91,7 +91,7 @@ export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promis
   return compute(backend, logits, labels.labels, { ...operation, labelLengths: labels.labelLengths, rowWeights })
 }
 
-/** By the executor's kernel, or on the host. */
+/** Computes on the executor if it has a kernel, otherwise on the host. */
 async function compute(
   backend: Backend,
   logits: TensorLike,

@@ -36,7 +36,7 @@ export class DataError extends NamedError {
   }
 }
 
-/** The error of a file that the system does not give: it is not there, a directory, or not permitted; `cause` is the system's. */
+/** The error for a file that is missing, a directory, or not readable; `cause` is the system's error. */
 export function unreadable(path: string, cause: unknown): DataError {
   return new DataError('ERR_DATA_IO', `Cannot read ${path} (${thrownMessage(cause)})`, { path }, { cause })
 }

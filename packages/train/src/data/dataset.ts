@@ -223,7 +223,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     this.#position = position
   }
 
-  /** After the last element handed out: plain JSON; null at the start. */
+  /** The position after the last element that was returned, as plain JSON; null at the start. */
   get position(): Position {
     return this.#position
   }

@@ -11,7 +11,7 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 
 const OPTIONS = {
-  /** One of the symbols, for all others. Default: a symbol that is not in the list is refused. */
+  /** The symbol that replaces unknown ones; it must be in the list. Default: unknown symbols are refused. */
   unknown: optional(TEXT),
 }
 
@@ -38,7 +38,7 @@ export class Vocabulary {
   readonly unknownId: number | undefined
   readonly #ids: ReadonlyMap<string, number>
 
-  /** Throws RangeError `ERR_UNKNOWN_SYMBOL` if `options.unknown` is none of the symbols. */
+  /** Throws RangeError `ERR_UNKNOWN_SYMBOL` if `options.unknown` is not one of the symbols. */
   constructor(symbols: Iterable<string>, options: VocabularyOptions = {}) {
     const action = 'make a vocabulary'
     checkArguments(action, { symbols }, { symbols: ITERABLE })

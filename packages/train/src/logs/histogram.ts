@@ -41,7 +41,7 @@ export function histogramOf(values: ArrayLike<number>): Histogram {
   const scale = Number.isFinite(max - min) ? 1 : 0.5
   const width = (max * scale - min * scale) / BUCKETS
   if (width === 0) {
-    // One value alone needs a bucket that is not empty of width.
+    // A single value needs a bucket whose width is not zero.
     const above = max + Math.max(1, Math.abs(max) * 2 * Number.EPSILON)
     return { min, max, num, sum, sumSquares, limits: [max, above], counts: [num, 0] }
   }

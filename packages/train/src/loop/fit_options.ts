@@ -31,7 +31,7 @@ import { EARLY_STOPPING, type EarlyStoppingOptions } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
 import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
 
-/** One step, as it is logged. */
+/** What is logged about one step. */
 export interface StepReport {
   /** Counted from 1. */
   readonly step: number
@@ -83,7 +83,7 @@ const STATE_OPTIONS = {
   restore: optional<(saved: Position, by: World) => void | Promise<void>>(FUNCTION),
 }
 
-/** More that a training carries over a resume. */
+/** Further state that a training keeps when it resumes. */
 interface CarriedState extends OptionsOf<typeof STATE_OPTIONS> {}
 
 const OPTIONS = {
@@ -100,9 +100,9 @@ const OPTIONS = {
   maxSkipped: optional(COUNT),
   /** Metrics by their names, at the steps of `evaluateEvery`. NaN and infinities are reported, and never the best. */
   evaluate: optional<() => Promise<Readonly<Record<string, number>>>>(FUNCTION),
-  /** Evaluate and save every so many steps, and at the end; default only at the end. */
+  /** Evaluate and save after every this many steps, and at the end. Default: only at the end. */
   evaluateEvery: EVERY,
-  /** Save every so many steps, too; default only if `evaluateEvery` does. */
+  /** Save after every this many steps as well. Default: save only when `evaluateEvery` evaluates. */
   saveEvery: EVERY,
   /** Watches a metric: the best is saved apart, and patience may end the training. */
   earlyStopping: optional<EarlyStoppingOptions>(EARLY_STOPPING),

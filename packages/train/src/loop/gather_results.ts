@@ -1,7 +1,7 @@
 import { checkArguments, codedRangeError, FUNCTION, fields, thrownMessage } from '@cudnn-rnn/canonical/rules'
 import type { Communicator } from './communicator.js'
 
-/** A failed rank gives the others this time to come to the same call, then ends them. */
+/** A failed rank waits this long for the others to reach the same call, then ends them. */
 const FAILURE_SECONDS = 5
 
 /**
@@ -44,7 +44,7 @@ export async function gatherResults<Result>(
   })
 }
 
-/** Waits for a call of a rank that has failed; ends the job if the others do not come to that call in time. */
+/** Waits for a call of a rank that has failed; ends the job if the others do not reach that call in time. */
 async function endIfLate<Result>(communicator: Communicator, error: unknown, call: Promise<Result>): Promise<Result> {
   const late = setTimeout(() => communicator.abort(messageOf(error)), FAILURE_SECONDS * 1000)
   try {

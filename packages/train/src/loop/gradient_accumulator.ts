@@ -79,7 +79,7 @@ export class GradientAccumulator {
     return this.#total
   }
 
-  /** The losses of the batches; from now on they are the caller's. */
+  /** The losses of the batches, which the caller owns from now on. */
   takeLosses(): readonly WeightedLoss[] {
     return this.#losses.splice(0)
   }

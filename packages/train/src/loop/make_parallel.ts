@@ -64,7 +64,7 @@ export interface Parallel<Own extends Replica<never>> extends Disposable, AsyncD
   readonly batchGradients: (batch: BatchOf<Own>) => Promise<BatchResult>
   /** In the order of the devices. */
   readonly replicas: readonly Own[]
-  /** Disposes the replicas and closes NCCL; the devices are the caller's. Idempotent. */
+  /** Disposes the replicas and closes NCCL; the caller keeps the devices. Idempotent. */
   dispose(): void
   /** Like `dispose`, and resolves when NCCL's communicators are freed. Rejects with CudnnError `ERR_NCCL`. */
   close(): Promise<void>

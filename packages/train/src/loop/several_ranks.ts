@@ -324,7 +324,7 @@ export class SeveralRanks extends TrainingRanks {
     )
   }
 
-  /** Like `gatherResults`; an earlier failure of this rank is the one that the others hear of. */
+  /** Like `gatherResults`, but reports an earlier failure of this rank to the others. */
   async #gather<Result>(work: () => Promise<Result> | Result): Promise<Result[]> {
     const failure = this.#failure
     return await gatherResults(this.#communicator, () => {

@@ -70,7 +70,7 @@ function learningRates(rate: number | Schedule, maxSteps: number): Readonly<Reco
   return Object.fromEntries(all.map((step) => [`learningRate at step ${step}`, at(step)]))
 }
 
-/** The shape that all ranks share; of rows of a batch each has its own number. */
+/** The shape that all ranks share; the number of rows of a batch may differ. */
 function sharedShape(shape: readonly number[], batchAxis: number | undefined): readonly (number | string)[] {
   return shape.map((size, axis) => (axis === batchAxis ? 'rows' : size))
 }

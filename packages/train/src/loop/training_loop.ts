@@ -80,7 +80,7 @@ export class TrainingLoop<Batch> {
   #unevaluated: StepReport | undefined
   readonly #history: HistoryEntry[] = []
   readonly #progress: ProgressLine | undefined
-  /** The steps after the history's. */
+  /** The steps since the last entry of the history. */
   #recent = { losses: 0, updates: 0, skipped: 0 }
 
   private constructor(
@@ -143,7 +143,7 @@ export class TrainingLoop<Batch> {
       return await this.#finish(this.#ending ?? 'finished')
     } finally {
       this.#progress?.stop()
-      // After a failure: the count of updates is settled, and the step's results are disposed.
+      // Called after a failure: settles the count of updates, and disposes the step's results.
       await this.#queued?.work.outcome().catch(() => {})
       await abandonable(this.#options.signal, this.#batches?.return())
     }
@@ -160,7 +160,7 @@ export class TrainingLoop<Batch> {
     }
   }
 
-  /** One step, or the reason why there is none. */
+  /** Takes one step, or sets the reason why the training ends. */
   async #advance(): Promise<void> {
     if (this.#ranks.isStopping) {
       this.#ending = 'aborted'

@@ -6,7 +6,7 @@ import { logSoftmax } from './softmax.js'
 
 const OPTIONS = {
   /** [N…], one factor per row: 0 masks a padded step. The mean divides by their sum, or by N without them. */
-  // By checkTensor, against the shape of the logits.
+  // checkTensor compares it with the shape of the logits.
   weights: checkedElsewhere<FloatTensor | undefined>(),
   /** In 0..1, default 0: this share of every label is spread evenly over the V classes (Szegedy et al. 2016). */
   labelSmoothing: optional(SHARE),

@@ -167,7 +167,7 @@ export abstract class Optimizer {
     ops.update(this.#rule, variable, slots as OptimizerSlots, gradient, options as unknown as OptimizerOptions)
   }
 
-  /** All that the executor would find wrong with one variable's update, before it has made another's. */
+  /** Refuses what the executor would refuse in this variable's update: all are checked before the first is updated. */
   #checkOperands(action: string, index: number, gradient: TensorLike): void {
     const { name, value } = this.variables[index]
     const operands: Record<string, TensorLike> = { [name]: value, [`gradient of ${name}`]: gradient }

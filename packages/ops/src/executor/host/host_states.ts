@@ -13,7 +13,7 @@ export class HostStates {
     this.#all = shapes.map((shape) => this.#zeros(shape))
   }
 
-  /** Copies of all rows, or of those named; `count` may be more than they are, and the others are zeros. */
+  /** Copies of all rows, or of the listed ones. If `count` is larger than the list, the other rows are zeros. */
   copy(rows?: RowNumbers, count = rows?.length ?? 0): Tensor<FloatArray>[] {
     if (rows === undefined) return this.#all.map(copied)
     return this.#all.map((state) => {

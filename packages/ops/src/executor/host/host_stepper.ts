@@ -186,7 +186,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     checkCellState(action, 'c', given.c, this.#descriptor)
     const h = checkTensor(action, 'h', given.h, { dtype })
     const c = this.#stateShapes(1).c && checkTensor(action, 'c', given.c as Tensor, { dtype })
-    // After the last getter of the caller's: it may take other rows.
+    // The caller's getters have run: one may take other rows of this stepper.
     const count = rows === undefined ? this.batch : this.#rows.take(action, rows)
     const shapes = this.#stateShapes(count)
     checkShape(action, 'h', h.shape, shapes.h)

@@ -47,7 +47,7 @@ export class HostTensor<Data extends FloatArray | Int32Array = FloatArray> exten
     this.#entry = home.ledger.enter('tensors', this, data.byteLength)
   }
 
-  /** Whether `tensor` is one of `home`: a proxy or a copy of one is none. */
+  /** Whether `tensor` belongs to `home`; a proxy or a copy does not. */
   static isOf(home: HostTensorHome, tensor: unknown): tensor is HostTensor {
     return typeof tensor === 'object' && tensor !== null && #home in tensor && tensor.#home === home
   }

@@ -46,7 +46,7 @@ function moments(x: FloatArray, begin: number, columns: number, epsilon: number)
   return { mean, scale: 1 / Math.sqrt(squares / columns + epsilon) }
 }
 
-/** The step that `last` or `max` takes; of equal ones the first, and of NaN the first. */
+/** The step that `last` or `max` takes: the first of equal maxima, or the first NaN. */
 function chosenStep(
   x: FloatArray,
   at: (t: number) => number,
@@ -102,7 +102,7 @@ export const LAYER_FUNCTIONS = {
     for (let n = 0; n < rows; n++) softmaxLine(y, x, n * columns, 1, columns)
   },
 
-  /** ∂x = ∂y·f'; of softmax y∘(∂y - Σ y·∂y). */
+  /** ∂x = ∂y·f'; for softmax, y∘(∂y - Σ y·∂y). */
   activationGradient([dx], [y, dy], { activation, maximum, rows, columns }) {
     if (activation !== 'softmax') {
       const { slope } = elementwiseFunction(activation)

@@ -76,7 +76,7 @@ function drawInto(y: FloatArray, isNormal: boolean, { seedLow, seedHigh, drawLow
   }
 }
 
-/** Up to so many elements are copied sooner than by a call of the engine. */
+/** Up to this many elements, a loop copies faster than a call of the engine. */
 const SHORT_LINE = 16
 
 /** The kernels in TypeScript, done when they return. */

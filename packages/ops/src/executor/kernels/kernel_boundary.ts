@@ -59,7 +59,7 @@ export const KERNEL_OPERATIONS: readonly KernelOperationName[] = Object.freeze([
   ...UPDATES,
 ])
 
-/** More than any call of a kernel has. */
+/** More numbers than any call of a kernel takes. */
 const MOST_NUMBERS = 64
 
 /**
@@ -68,7 +68,7 @@ const MOST_NUMBERS = 64
  */
 export class CallNumbers {
   readonly #array = new Float64Array(MOST_NUMBERS)
-  /** Its beginnings, by their lengths. */
+  /** Views of its first elements, indexed by their length. */
   readonly #views: Float64Array[] = []
 
   /** `lists`, one after the other. */

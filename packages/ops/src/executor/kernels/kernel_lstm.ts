@@ -71,5 +71,5 @@ export type LstmGateActivation = HostLstmOperands['gateActivation']
 /** Result of `HostLstm.forward`. */
 export type HostLstmPass = ReturnType<HostLstm['forward']>
 
-/** Gradients that `HostLstmPass.backward` takes, and overwrites with the initial state's. */
+/** Gradients that `HostLstmPass.backward` reads, and overwrites with gradients of the initial state. */
 type HostLstmGradients = Parameters<HostLstmPass['backward']>[0]

@@ -3,7 +3,7 @@ import type { MatrixView } from '../host/matrix_product.js'
 import { addProduct } from '../host/matrix_product.js'
 import type { KernelExecutor } from './kernel_executor.js'
 
-/** Up to this many multiply-adds TypeScript is done before the kernels have read their arguments. */
+/** Up to this many multiply-adds, TypeScript finishes before the kernels have read their arguments. */
 export const SMALL_PRODUCT = 4096
 
 /** Products of matrices by the kernels, computed while the caller waits. */

@@ -34,7 +34,7 @@ export interface ExecutorMemory<Own extends BackendTensor> extends ArgumentOwner
 }
 
 /**
- * `tensor` as one of the executor's.
+ * Returns `tensor` if it belongs to the executor.
  *
  * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor, `ERR_NOT_A_TENSOR` for a host tensor
  */

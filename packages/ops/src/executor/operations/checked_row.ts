@@ -39,7 +39,7 @@ export interface CheckedRow {
   readonly name: RowName
   readonly row: Row
   readonly operands: readonly OperandArgument[]
-  /** The places of the operands, the measure of the others first. */
+  /** The indices of the operands; the one that the others are compared with comes first. */
   readonly order: readonly number[]
   /** The places of ids and lengths. */
   readonly bounded: readonly number[]

@@ -141,7 +141,7 @@ function axisOf(value: unknown, rank: number): number | undefined {
   return (value as number) < 0 ? (value as number) + rank : (value as number)
 }
 
-/** One of the dimensions, of which there are `more` than the operand has; negative from the last on. */
+/** A dimension; there are `more` of them than the operand has. Negative numbers count from the last. */
 function axisRule(words: string, more: number): OptionRule<number> {
   return {
     words,
@@ -186,7 +186,7 @@ export const ORDER: OptionRule<readonly number[]> = {
   wrong: [[0], [0, 0], [0, 2], 'x', undefined].map((value) => [value, 'ERR_INVALID_OPTION']),
 }
 
-/** An integer >= 0 for each dimension, of at most `most`. */
+/** An integer in 0..`most` for each dimension. */
 function perDimension(
   words: string,
   example: readonly number[],

@@ -33,7 +33,7 @@ export interface Pattern {
 }
 
 interface Dim {
-  /** In messages; of a result also the name of an option. */
+  /** Name in messages; for a result, also the name of an option. */
   readonly letter: string
   /** The place in {@link Sizes}, or -1. */
   readonly slot: number

@@ -93,7 +93,7 @@ export interface GradientContext {
   /** The operands and results that the rule `reads`, by their keys; an absent operand is undefined. */
   // biome-ignore lint/suspicious/noExplicitAny: a tensor, a list of tensors, or undefined, as the row has it
   readonly read: Readonly<Record<string, any>>
-  /** The shapes of all operands and results by their keys; of a list of operands a list. */
+  /** The shapes of all operands and results by their keys; for a list of operands, a list. */
   // biome-ignore lint/suspicious/noExplicitAny: a shape or a list of shapes, as the row has it
   readonly shapes: Readonly<Record<string, any>>
   /** The options of the call by their names, as its caller passed them. */

@@ -45,7 +45,7 @@ export function split(recording: Recording, x: Value, count: number, made: Value
   return inParts(recording, x, { name, count, shape, part, joined: (ops, parts) => ops.concat(parts) }, made)
 }
 
-/** One gradient of all parts together is passed back: parts by `slice` would have one of the whole tensor each. */
+/** Passes back one gradient for all parts: with `slice`, each part would have a gradient of the whole tensor. */
 function inParts(recording: Recording, x: Value, { name, count, shape, part, joined }: Parting, made: Value[]) {
   const { ops } = recording.backend
   const results = Array.from({ length: count }, (_, k) => recording.newValue(part(ops, k), x.isDifferentiated, made))

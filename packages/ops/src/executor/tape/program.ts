@@ -74,7 +74,7 @@ export class Program<Context> {
   readonly backend: Backend
   readonly #dtype: FloatDType
   readonly #lengths: number[] = []
-  /** By place: arrays of all runs. A place without one has another array in each run. */
+  /** Arrays that all runs share, by place. A place without one gets a new array in each run. */
   readonly #shared: (FloatArray | undefined)[] = []
   readonly #kept = new Set<number>()
   readonly #free = new Map<number, number[]>()

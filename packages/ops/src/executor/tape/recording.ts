@@ -26,7 +26,7 @@ export interface Entry {
   readonly results: readonly Value[]
   /** Tensors that `pass` reads. */
   readonly held: readonly BackendTensor[]
-  /** The gradients of the operands from the results'. */
+  /** The gradients of the operands, from the gradients of the results. */
   readonly pass: (given: readonly (BackendTensor | undefined)[]) => Passed | Promise<Passed>
   /** The gradients of the operands if the result's is 1; absent if they are not known. */
   readonly known?: readonly (BackendTensor | undefined)[] | undefined

@@ -12,12 +12,12 @@ interface RowCall {
   readonly args: readonly unknown[]
   /** The operands and results that the gradient reads, by key. */
   readonly read: Readonly<Record<string, unknown>>
-  /** The operands, in their order; of a list of operands a list. */
+  /** The operands, in their order; for a list of operands, a list. */
   readonly taken: readonly (Taken | readonly Taken[])[]
   readonly value: Value
 }
 
-/** The gradients of a call's operands, one by one, from its result's. */
+/** The gradients of a call's operands, one at a time, from the gradient of its result. */
 export function rowGradient(recording: Recording, call: RowCall, dy: BackendTensor): Passed {
   const { row, operands } = call.checked
   const operations = GradientOperations.of(recording.backend)
