@@ -34,7 +34,9 @@ export function addRunOptions(command: Command, changeable: string, json: string
       .option('--overwrite', 'replace a run that --out holds')
       .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
       .addOption(
-        new Option('--wire <type>', 'type in which ranks send each other gradients: half the bytes').choices(['bfloat16']),
+        new Option('--wire <type>', 'type in which ranks send each other gradients: half the bytes').choices([
+          'bfloat16',
+        ]),
       )
       .option('--json', `print ${json}`)
   )

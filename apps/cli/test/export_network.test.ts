@@ -30,6 +30,6 @@ it('export takes the network that is named, and states the option where a format
 it('import lists optimizer slots in one line', async () => {
   const fixture = new URL('../../../fixtures/interop/guide/sine.pt', import.meta.url)
   const { stdout } = await run('import', fileURLToPath(fixture))
-  expect(stdout).toContain('Of an optimizer: 18 tensors of 728 elements, such as optimizer.state.0.step\n')
+  expect(stdout).toContain('Optimizer state: 18 tensors of 728 elements, such as optimizer.state.0.step\n')
   expect(stdout.match(/optimizer/g)).toHaveLength(2)
 })

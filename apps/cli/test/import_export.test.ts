@@ -96,6 +96,7 @@ it('import lists a network that only a cell computes, and refuses to write it', 
     0,
     expect.stringContaining('which only LSTMBlockCell computes, with preactivationClip 0.5'),
   ])
+  expect(stdout).toContain('The whole model, in a program: openModel(file, { ort }) of @cudnn-rnn/rnn')
   const written = await run('import', file, '--to', join(await temporaryDirectory(), 'model'))
   expect([written.exitCode, written.stderr]).toEqual([
     1,
@@ -107,7 +108,7 @@ it('import prints a note that all networks of a file have once', async () => {
   const { stdout } = await run('import', fixture('keras/lstm_stacked.weights.h5'))
   expect(stdout).toContain('keras-h5: 2 recurrent networks')
   expect(stdout.match(/The file holds weights alone/g)).toHaveLength(1)
-  expect(stdout).toContain('Of each: The file holds weights alone')
+  expect(stdout).toContain('Each: The file holds weights alone')
 })
 
 it('import lists the tensors of a file without a recurrent network', async () => {

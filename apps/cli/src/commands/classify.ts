@@ -29,7 +29,9 @@ export function addClassifyCommand(program: Command): void {
     .argument('[files...]', 'with --run: texts, CSV, JSON lines or folders to classify; - for standard input')
     .option('--run <dir>', 'classify the files with the classifier of this run, without training')
     .addOption(
-      new Option('--format <name>', 'format of the files to classify (default: by their ending)').choices([...TEXT_FORMATS]),
+      new Option('--format <name>', 'format of the files to classify (default: by their ending)').choices([
+        ...TEXT_FORMATS,
+      ]),
     )
   addSettings(command, CLASSIFY_SETTINGS)
   command.option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')

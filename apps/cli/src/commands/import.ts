@@ -61,6 +61,13 @@ export function addReadingOptions(command: Command): Command {
 /** `importWeights` refuses a file that has one of these and no network. */
 const NOTHING_ALIKE = 'no operator, name or pair of matrices that looks like one'
 
+/** Calls that open all layers of a file, by formats that describe them. */
+const WHOLE_MODELS: Partial<Record<ImportedWeights['format'], string>> = {
+  'keras-archive': 'openModel(file)',
+  'keras-json': 'openModel(file)',
+  onnx: 'openModel(file, { ort })',
+}
+
 function describe(
   { format, networks, cells, optimizer, unusedTensors }: ImportedWeights,
   prefix: string | undefined,
@@ -84,12 +91,14 @@ function describe(
     )
     lines.push(...ownNotes(notes))
   }
-  if (common.length > 0) lines.push('', ...common.map((note) => `Of each: ${visibleText(note)}`))
+  if (common.length > 0) lines.push('', ...common.map((note) => `Each: ${visibleText(note)}`))
   if (optimizer.length > 0) lines.push('', describeOptimizer(optimizer))
   if (unusedTensors.length > 0) {
     const rows = unusedTensors.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
     lines.push('', 'Not part of a recurrent network:', tableText({ header: ['tensor', 'dtype', 'shape'], rows }))
   }
+  const whole = WHOLE_MODELS[format]
+  if (whole !== undefined) lines.push('', `The whole model, in a program: ${whole} of @cudnn-rnn/rnn`)
   if (prefix !== undefined) lines.push('', visibleText(prefix))
   return `${lines.join('\n').trim()}\n`
 }
@@ -105,7 +114,7 @@ function commonNotes(found: readonly { readonly notes: readonly string[] }[]): r
 function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
   const elements = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
   const count = tensors.length === 1 ? '1 tensor' : `${tensors.length} tensors`
-  return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${visibleText(tensors[0].name)}`
+  return `Optimizer state: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${visibleText(tensors[0].name)}`
 }
 
 /** `, with activation relu, preactivationClip 0.5`: options that differ from the cell's defaults. */

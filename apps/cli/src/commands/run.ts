@@ -29,7 +29,12 @@ export function addRunCommand(program: Command): void {
     .option('--csv <file>', 'a CSV file: each row of numbers is a step')
     .option('--hop <n>', 'samples from one step to the next, if steps overlap', integerAtLeast(1))
     .option('--fix <name=number>', 'fix an input or an open size to a number; may be repeated', fixed, {})
-    .option('--state <input=output>', 'pair an input and an output as a state, if their names do not; may be repeated', named, {})
+    .option(
+      '--state <input=output>',
+      'pair an input and an output as a state, if their names do not; may be repeated',
+      named,
+      {},
+    )
     .option('--stateless', 'do not carry states from step to step')
     .action(runModel)
 }

@@ -20,7 +20,12 @@ export function addSampleCommand(program: Command): void {
     .description('let a trained model write')
     .argument('<run>', 'directory of a run')
     .option('--length <n>', 'characters to write', integerAtLeast(1), 500)
-    .option('--temperature <x>', 'randomness: below 1 the text is more likely, above 1 more surprising', numberAtLeast(0), 0.8)
+    .option(
+      '--temperature <x>',
+      'randomness: below 1 the text is more likely, above 1 more surprising',
+      numberAtLeast(0),
+      0.8,
+    )
     .option('--greedy', 'always take the likeliest character')
     .option('--seed <n>', 'seed of random numbers: equal seeds give equal texts', integerAtLeast(0), 1)
     .option('--prompt <text>', 'text that the model reads first', '\n')

@@ -65,7 +65,12 @@ export const FORECAST_SETTINGS: readonly SettingOption[] = [
   setting('source.date', '--date <column>', 'column of dates (default: the first one)'),
   setting('source.series', '--series <column>', 'column that names the series of a row, if the file has several'),
   setting('source.covariates', '--covariates <columns>', 'columns of other numbers, separated by commas', names),
-  setting('source.knownAhead', '--known-ahead <columns>', 'covariates whose future is known: the file has them after the last value', names),
+  setting(
+    'source.knownAhead',
+    '--known-ahead <columns>',
+    'covariates whose future is known: the file has them after the last value',
+    names,
+  ),
   setting('shape.season', '--season <n>', 'steps of a season; 1 for none (default: by the dates, 12 for months)', 1),
   setting('shape.window', '--window <n>', 'steps read before the forecast (default: three seasons)', 2),
   setting('shape.horizon', '--horizon <n>', 'steps to forecast (default: a season, at least 12 steps)', 1),

@@ -81,8 +81,8 @@ export function WeightsPanel() {
       <h2>Open a model or its weights</h2>
       <p>
         PyTorch, Keras, ONNX, safetensors, NumPy, Flax, or both files of a TensorFlow checkpoint. Models of Keras and of
-        this library run as a whole; of other files the recurrent networks do. The file is read in this tab; nothing in
-        it is executed.
+        this library run as a whole; from other files, the recurrent networks run. The file is read in this tab; nothing
+        in it is executed.
       </p>
       <FileDrop label="Drop files here, or choose them" multiple onFiles={open} />
       {title === '' && (
@@ -152,28 +152,6 @@ export function WeightsPanel() {
           )}
         </>
       )}
-      {groups.length > 0 && (
-        <p class="muted">
-          The weights of each gate: a row for each unit, a column for each input or, of recurrent weights, for each
-          unit.
-        </p>
-      )}
-      {groups.map(({ title, gates }) => (
-        <section key={title}>
-          <h3>{title}</h3>
-          <div class="maps">
-            {gates.map(({ gate, shape, matrix, limit }) => (
-              <figure key={gate}>
-                <figcaption>
-                  {gate} [{shape.join(' × ')}]
-                </figcaption>
-                <HeatMap label={`${gate} weights, ${shape.join(' by ')}`} matrix={matrix} limit={limit} />
-              </figure>
-            ))}
-          </div>
-          {gates[0] !== undefined && <HeatKey limit={gates[0].limit} />}
-        </section>
-      ))}
       {(chosen !== undefined || (network === WHOLE && opened !== undefined)) && (
         <>
           <h3>Run it</h3>
@@ -233,6 +211,28 @@ export function WeightsPanel() {
           </form>
         </>
       )}
+      {groups.length > 0 && (
+        <p class="muted">
+          The weights of each gate: a row for each unit; a column for each input, or for each unit if they are
+          recurrent.
+        </p>
+      )}
+      {groups.map(({ title, gates }) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <div class="maps">
+            {gates.map(({ gate, shape, matrix, limit }) => (
+              <figure key={gate}>
+                <figcaption>
+                  {gate} [{shape.join(' × ')}]
+                </figcaption>
+                <HeatMap label={`${gate} weights, ${shape.join(' by ')}`} matrix={matrix} limit={limit} />
+              </figure>
+            ))}
+          </div>
+          {gates[0] !== undefined && <HeatKey limit={gates[0].limit} />}
+        </section>
+      ))}
     </>
   )
 }
