@@ -83,7 +83,7 @@ function adviceFor(begins: (magic: readonly number[], at?: number) => boolean): 
   if (begins([0x0a]) && begins([0x0a], 2)) {
     return 'It may be a frozen graph of TensorFlow: python -m tf2onnx.convert --graphdef file --inputs … --outputs … writes it as ONNX, which is read'
   }
-  return 'Name one by the option format if this is wrong'
+  return 'If it is one of these, it is damaged or incomplete'
 }
 
 const TFLITE = [0x54, 0x46, 0x4c, 0x33]

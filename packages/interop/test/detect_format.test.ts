@@ -43,15 +43,15 @@ describe('detectFormat', () => {
     ['a JSON object', new TextEncoder().encode('{"weights": []}'), /name the file of weights/],
     ['a JSON array', new TextEncoder().encode('[{"a": 1}]'), /name the file of weights/],
     ['a gzip file', [0x1f, 0x8b, 0x08], /unpack it first/],
-    ['a field 1 that is not a version of ONNX', [0x08, 0x40], /Name one by the option format/],
-    ['one byte of a ModelProto', [0x08], /Name one by the option format/],
-    ['a PNG', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], /Name one by the option format/],
+    ['a field 1 that is not a version of ONNX', [0x08, 0x40], /If it is one of these, it is damaged/],
+    ['one byte of a ModelProto', [0x08], /If it is one of these, it is damaged/],
+    ['a PNG', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], /If it is one of these, it is damaged/],
     [
       'a map with 16 bits of length whose first key is a number',
       [0xde, 0, 0x10, 0x01],
-      /Name one by the option format/,
+      /If it is one of these, it is damaged/,
     ],
-    ['a text', new TextEncoder().encode('weights'), /Name one by the option format/],
+    ['a text', new TextEncoder().encode('weights'), /If it is one of these, it is damaged/],
   ])('refuses %s, with what to do', async (_, bytes, advice) => {
     await expect(detect(bytes)).rejects.toThrow(unknown(advice))
   })

@@ -85,7 +85,7 @@ export function WeightsPanel() {
         in it is executed.
       </p>
       <FileDrop label="Drop files here, or choose them" multiple onFiles={open} />
-      {title === '' && (
+      {opened === undefined && !worker.isBusy && (
         <p>
           Or open{' '}
           <button type="button" onClick={() => openExample(example, 'tagger.safetensors')}>
