@@ -41,6 +41,8 @@ export function LossPlot({ points }: { readonly points: readonly LossPoint[] }) 
           },
         ],
         cursor: { drag: { x: false, y: false } },
+        // Filled, as in reports.
+        legend: { markers: { fill: (_, index) => color(index === 1 ? '--other' : '--accent') } },
       },
       aligned(latest.current),
       element,
