@@ -39,7 +39,7 @@ const START_HERE = [
   ['import model.pt', 'see the recurrent networks of a PyTorch, Keras, ONNX or Flax file'],
   ['run model.onnx --wav a.wav', 'stream a recording through an ONNX model'],
   ['forecast', 'forecast CO₂ in the air, and compare with two baselines'],
-  ['classify', 'tell spam from ham, and compare with a bag of words'],
+  ['classify', 'classify spam and ham, and compare with a bag of words'],
   ['doctor', 'list the executors and libraries of this machine'],
 ] as const
 

@@ -26,7 +26,7 @@ export function addTrainCommand(program: Command): void {
     .command('train')
     .description('train a character language model on your own text file')
     .showHelpAfterError('(train --text mine.txt learns from your file; add --help for all options)')
-    .option('--text <file>', 'UTF-8 text to train on; a resumed run knows its text')
+    .option('--text <file>', 'UTF-8 text to train on; a resumed run has recorded its text')
   addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
     if (options.text === undefined && options.resume !== true)
       command.error("error: required option '--text <file>' not specified")

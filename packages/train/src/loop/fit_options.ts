@@ -31,7 +31,7 @@ import { EARLY_STOPPING, type EarlyStoppingOptions } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
 import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
 
-/** What is logged about one step. */
+/** The logged values of one step. */
 export interface StepReport {
   /** Counted from 1. */
   readonly step: number

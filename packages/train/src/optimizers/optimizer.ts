@@ -167,7 +167,7 @@ export abstract class Optimizer {
     ops.update(this.#rule, variable, slots as OptimizerSlots, gradient, options as unknown as OptimizerOptions)
   }
 
-  /** Refuses what the executor would refuse in this variable's update: all are checked before the first is updated. */
+  /** Checks the operands of one variable's update: all variables are checked before the first is updated. */
   #checkOperands(action: string, index: number, gradient: TensorLike): void {
     const { name, value } = this.variables[index]
     const operands: Record<string, TensorLike> = { [name]: value, [`gradient of ${name}`]: gradient }
