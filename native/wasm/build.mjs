@@ -30,6 +30,7 @@ const NOT_COMPILED = [
   'kernels/instruction_sets.cc',
   'kernels/bfloat16_dots_avx512.cc',
   'kernels/int8_dots_avx512.cc',
+  'kernels/int8_dots_avx_vnni.cc',
   'kernels/kernels_avx2.cc',
   'kernels/kernels_avx512.cc',
   'kernels/kernels_neon.cc',

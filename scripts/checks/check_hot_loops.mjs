@@ -108,16 +108,17 @@ function compiledFunctions(set, compiler, folder, source = 'test/hot_loops.cc', 
   return functionsOf(readFileSync(file, 'utf8'))
 }
 
-/** Sources whose products multiply bytes or halves, with their flags beyond their set's. All of their loops are checked. */
+/** Sources whose products multiply bytes or halves, with their set and flags beyond its. All of their loops are checked. */
 const DOTS = {
-  'src/kernels/int8_dots_avx512.cc': '-mavx512vnni',
-  'src/kernels/bfloat16_dots_avx512.cc': '-mavx512bf16',
+  'src/kernels/int8_dots_avx_vnni.cc': { name: 'avx2', flag: '-mavxvnni' },
+  'src/kernels/int8_dots_avx512.cc': { name: 'avx512', flag: '-mavx512vnni' },
+  'src/kernels/bfloat16_dots_avx512.cc': { name: 'avx512', flag: '-mavx512bf16' },
 }
 
 /** The loops of the products of a source in {@link DOTS} that access the stack, in words. */
 function spillsOfDots(set, folder, source) {
   const compiler = set.compilers.find(finds)
-  const loops = [...compiledFunctions(set, compiler, folder, source, [DOTS[source]])].flatMap(([name, lines]) => {
+  const loops = [...compiledFunctions(set, compiler, folder, source, [DOTS[source].flag])].flatMap(([name, lines]) => {
     const loop = hotLoop(lines)
     return loop === undefined ? [] : [{ name, loop }]
   })
@@ -194,8 +195,8 @@ try {
   for (const set of SETS) {
     const functions = await functionsOfSet(set, folder)
     if (functions === undefined) continue
-    if (set.name === 'avx512') {
-      for (const source of Object.keys(DOTS)) failures.push(...spillsOfDots(set, folder, source))
+    for (const [source, { name }] of Object.entries(DOTS)) {
+      if (name === set.name) failures.push(...spillsOfDots(set, folder, source))
     }
     const independent = Array.from({ length: set.independent }, (_, k) => set.multiplyAdd(k))
     const peaks = new Map(

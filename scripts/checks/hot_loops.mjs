@@ -21,7 +21,8 @@ export function functionsOf(assembly) {
   return functions
 }
 
-const MULTIPLY_ADD = /^(vfmadd\d+ps|fmla|vpdpbusd|vdpbf16ps)\b/
+// Instructions of AVX-VNNI have a prefix.
+const MULTIPLY_ADD = /^(?:\{vex\}\s+)?(vfmadd\d+ps|fmla|vpdpbusd|vdpbf16ps)\b/
 const JUMP = /^(?:j[a-z]+|b(?:\.?[a-z]{2})?|cbn?z|tbn?z)\s+(?:[^.]*,\s*)?(\.L[\w$]+)$/
 const instructionOf = (line) => line.replace(/\s*\/\/.*$/, '').trim()
 

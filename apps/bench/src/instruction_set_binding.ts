@@ -8,6 +8,7 @@ import type { Implementation } from './implementation_table.js'
 const BASELINE_ENVIRONMENT: Readonly<Record<InstructionSet, Readonly<Record<string, string>>>> = {
   'avx512-vnni': environment('avx512', 'AVX512_CORE_VNNI', 'AVX512'),
   avx512: environment('avx512', 'AVX512_CORE', 'AVX512'),
+  'avx2-vnni': environment('avx2', 'AVX2_VNNI', 'AVX2'),
   avx2: environment('avx2', 'AVX2', 'AVX2'),
   // 64-bit ARM has no smaller set than this.
   neon: {},

@@ -20,6 +20,7 @@ export interface MachineRates {
 const FLAGS: Readonly<Record<InstructionSet, readonly string[]>> = {
   'avx512-vnni': ['-mavx512f', '-mfma'],
   avx512: ['-mavx512f', '-mfma'],
+  'avx2-vnni': ['-mavx2', '-mfma'],
   avx2: ['-mavx2', '-mfma'],
   neon: [],
   portable: [],

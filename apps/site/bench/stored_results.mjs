@@ -6,6 +6,7 @@ import { markdownTable, numberIn } from './markdown_table.mjs'
 const SET_TITLES = {
   'avx512-vnni': 'AVX-512',
   avx512: 'AVX-512 without VNNI',
+  'avx2-vnni': 'AVX2 with VNNI',
   avx2: 'AVX2',
   neon: 'NEON',
   portable: 'portable C++',

@@ -15,7 +15,7 @@ TEST_CASE("SupportedKernels are each there once, fastest first, and end with the
   REQUIRE(!supported.empty());
   CHECK(supported.back() == &kPortableKernels);
   // The order of INSTRUCTION_SETS in packages/cpu/src/instruction_set.ts, by which JavaScript names them.
-  const std::vector<std::string> known{"avx512-vnni", "avx512", "avx2", "neon", "portable"};
+  const std::vector<std::string> known{"avx512-vnni", "avx512", "avx2-vnni", "avx2", "neon", "portable"};
   auto place = known.begin();
   for (const Kernels* kernels : supported) {
     INFO(kernels->name);

@@ -1,8 +1,16 @@
 /**
  * Instruction sets that the kernels exist in: AVX-512 with VNNI (which only products of int8 weights use; bfloat16's use
- * AVX512_BF16 if the processor has it), AVX-512 (F, BW, VL, DQ), AVX2 with FMA, 64-bit ARM's NEON, and plain C++.
+ * AVX512_BF16 if the processor is not slower with it), AVX-512 (F, BW, VL, DQ), AVX2 with FMA and AVX-VNNI (for int8 weights),
+ * AVX2 with FMA, 64-bit ARM's NEON, and plain C++.
  */
-export const INSTRUCTION_SETS = Object.freeze(['avx512-vnni', 'avx512', 'avx2', 'neon', 'portable'] as const)
+export const INSTRUCTION_SETS = Object.freeze([
+  'avx512-vnni',
+  'avx512',
+  'avx2-vnni',
+  'avx2',
+  'neon',
+  'portable',
+] as const)
 
 export type InstructionSet = (typeof INSTRUCTION_SETS)[number]
 

@@ -9,4 +9,9 @@ namespace cudnn_rnn {
 // The kernels that this processor can run, fastest first; the portable ones are always last.
 std::vector<const Kernels*> SupportedKernels();
 
+#if defined(CUDNN_RNN_X86) && defined(CUDNN_RNN_AVX512)
+// Whether this processor can run kAvx512Bfloat16Kernels, which SupportedKernels has only if they are faster.
+bool HasBfloat16();
+#endif
+
 }  // namespace cudnn_rnn

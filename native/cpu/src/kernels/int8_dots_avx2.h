@@ -58,7 +58,7 @@ struct Int8DotsAvx2 {
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX);
     __m256i largest = _mm256_setzero_si256();
     for (ptrdiff_t k = 0; k < count; k += kLanes) {
-      const __m256i bits = _mm256_castps_si256(_mm256_maskload_ps(a + k, LanesBelow(count - k)));
+      const __m256i bits = _mm256_castps_si256(LoadFirst(a + k, count - k));
       largest = _mm256_max_epi32(largest, _mm256_and_si256(bits, magnitude));
     }
     __m128i four = _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
@@ -71,18 +71,18 @@ struct Int8DotsAvx2 {
   static void Round(const float* a, ptrdiff_t count, float scale, int16_t* numbers) {
     const __m256 factor = _mm256_set1_ps(scale);
     for (ptrdiff_t k = 0; k < count; k += kLanes) {
-      const __m256 x = _mm256_maskload_ps(a + k, LanesBelow(count - k));
-      const __m256i q = _mm256_cvtps_epi32(_mm256_mul_ps(x, factor));
+      const __m256i q = _mm256_cvtps_epi32(_mm256_mul_ps(LoadFirst(a + k, count - k), factor));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(numbers + k),
                        _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1)));
     }
   }
 
- private:
-  // All bits of the first `count` lanes, for VMASKMOVPS.
-  static __m256i LanesBelow(ptrdiff_t count) {
+  // Zeros past the first `count`.
+  static __m256 LoadFirst(const float* a, ptrdiff_t count) {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count < kLanes ? count : kLanes)), lanes);
+    const __m256i below =
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count < kLanes ? count : kLanes)), lanes);
+    return _mm256_maskload_ps(a, below);
   }
 };
 

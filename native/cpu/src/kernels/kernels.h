@@ -337,6 +337,10 @@ double InverseRoot(double x);
 extern const Kernels kPortableKernels;
 #if defined(CUDNN_RNN_X86)
 extern const Kernels kAvx2Kernels;
+// The same with products of int8 weights by AVX-VNNI.
+extern const Kernels kAvx2VnniKernels;
+// KernelTable::product_int8 by AVX-VNNI.
+void ProductByAvxVnni(const PanelProduct<float>& product);
 #if defined(CUDNN_RNN_AVX512)
 extern const Kernels kAvx512Kernels;
 // The same with products of int8 weights in integers.

@@ -1,4 +1,5 @@
-// Vectors of AVX2 with FMA (Haswell, Zen and later). Included by kernels_avx2.cc only. Functions as in vector_avx512.h.
+// Vectors of AVX2 with FMA (Haswell, Zen and later). Included by kernels_avx2.cc and
+// int8_dots_avx_vnni.cc only. Functions as in vector_avx512.h.
 //
 // 16 registers: a tile of 6 x 2 has 12 sums, 2 weights and 1 broadcast. Two multiply-adds begin each cycle and take
 // four, so 8 sums at least must be in flight. kTileVectors gives a single row all 8 vectors of a panel for that reason.

@@ -1,4 +1,5 @@
-// Vectors of AVX-512 F, BW, DQ and VL (Skylake-X, Zen 4 and later). Included by kernels_avx512.cc only.
+// Vectors of AVX-512 F, BW, DQ and VL (Skylake-X, Zen 4 and later). Included by kernels_avx512.cc and
+// *_dots_avx512.cc only.
 //
 // 32 registers hold tiles of 6 x 4. Zen 4 executes a 512-bit multiply-add in two halves, so its peak is AVX2's;
 // loads of 64 bytes still halve the instructions. Reference:
