@@ -216,6 +216,21 @@ describeWithRuntime('small graphs', () => {
     expect(numbers((await graph.run({ x: { data: Float32Array.of(1, 2), shape: [1, 2] } }))['y'])).toEqual([1, 2])
   })
 
+  // The standard ends such a slice behind the last element, ONNX Runtime before the first.
+  it('a slice to the largest integer toward the beginning is left to ONNX Runtime', async () => {
+    using graph = await open({
+      nodes: [
+        { opType: 'Slice', name: 'turn', inputs: ['all', 'last', 'largest', 'axis', 'back'], outputs: ['turned'] },
+        { opType: 'Cast', name: 'cast', inputs: ['turned'], outputs: ['floats'], attributes: { to: 1 } },
+        { opType: 'Add', name: 'add', inputs: ['x', 'floats'], outputs: ['y'] },
+      ],
+      inputs: [value('x', ['batch'])],
+      outputs: [value('y', ['out'])],
+      initializers: { all: [5, 7], last: [9], largest: [2 ** 31 - 1], axis: [0], back: [-1] },
+    })
+    expect(numbers((await graph.run({ x: { data: new Float32Array(1), shape: [1] } }))['y'])).toEqual([7, 5])
+  })
+
   it('the sizes of some axes are not those of all', async () => {
     using graph = await open({
       nodes: [

@@ -48,13 +48,10 @@ function encodeConstant(name: string, constant: OnnxTensor | Constant, bytes: Ui
 
 const LARGEST = 2n ** 63n - 1n
 
-/** Elements as a file has them; 64-bit integers are float64 here. */
+/** Elements as a file has them; 64-bit integers are float64 here, where the largest is 2^63. */
 function elementsOf({ type, elements }: Constant): BigInt64Array | Elements {
-  if (type === 'int64') {
-    return BigInt64Array.from(Array.from(elements, BigInt), (whole) =>
-      whole > LARGEST ? LARGEST : whole < -LARGEST ? -LARGEST : whole,
-    )
-  }
+  if (type === 'int64')
+    return BigInt64Array.from(Array.from(elements, BigInt), (whole) => (whole > LARGEST ? LARGEST : whole))
   const made = newElements(type, elements.length) ?? new Float32Array()
   made.set(elements)
   return made

@@ -1,5 +1,5 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { type ElementTypeName, FOLDS, type Fold, newElements } from '@cudnn-rnn/interop/internal'
+import { type ElementTypeName, type Elements, FOLDS, type Fold, newElements } from '@cudnn-rnn/interop/internal'
 import type { NodeReader } from './graph_node.js'
 import { type Case, type Known, UNKNOWN } from './known_value.js'
 import { CHOICES, differsInOthers } from './open_sizes.js'
@@ -69,10 +69,26 @@ function foldedAt(
     if (!isKnown || !isShort(shape) || newElements(type, 0) === undefined) return { type, shape }
     const known = elements.map((each) => each ?? new Float32Array())
     const made = compute === undefined ? known[0] : compute(known)
-    // Integers that a double cannot hold, and quotients by zero, are left to ONNX Runtime.
-    const isExact = row.isMove === true || type.includes('float') || made?.every(Number.isSafeInteger)
-    return { type, shape, elements: isExact === true ? made : undefined }
+    // Integers that a double or their type cannot hold, and quotients by zero, are left to ONNX Runtime.
+    const isOwn =
+      made !== undefined &&
+      isExact(type, made, row.isMove) &&
+      (row.isMove === true
+        ? shaped[0]?.type === type || isHeld(type, made, known[0] ?? made)
+        : known.every((each, k) => isExact(data[k]?.type ?? type, each)))
+    return { type, shape, elements: isOwn ? made : undefined }
   })
+}
+
+/** Whether doubles hold the integers of a type. The ends of 64 bits, which stand for the end of an axis, are exact once they are written. */
+function isExact(type: ElementTypeName, elements: Elements, mayBeEnds = false): boolean {
+  if (type.includes('float')) return true
+  return elements.every((each) => Number.isSafeInteger(each) || (mayBeEnds && Math.abs(each) === 2 ** 63))
+}
+
+/** Whether numbers are the same as another type; a boolean has no other numbers. */
+function isHeld(type: ElementTypeName, made: Elements, from: Elements): boolean {
+  return type.includes('float') || type === 'bool' || made.every((each, at) => each === Math.trunc(from[at] ?? 0))
 }
 
 /** The outputs without their elements. */

@@ -133,6 +133,9 @@ function pieces({ type, shape }: FoldedType, axis: number, sizes: readonly numbe
   })
 }
 
+/** The largest integer of 32 bits. */
+const LARGEST_END = 2 ** 31 - 1
+
 /** Slices with steps. Source: onnx/defs/tensor/defs.cc, Slice. */
 function sliced(shape: readonly number[], node: FoldedNode): StridedView | undefined {
   const [starts, ends] = [node.list('starts'), node.list('ends')]
@@ -145,6 +148,8 @@ function sliced(shape: readonly number[], node: FoldedNode): StridedView | undef
     const axis = normal(given, shape.length)
     const [size, stride, step] = [shape[axis], strides[axis], steps?.[place] ?? 1]
     if (size === undefined || stride === undefined || step === 0) return undefined
+    // ONNX Runtime reads the largest integers as the end of the axis in both directions, the standard as its last element.
+    if (step < 0 && (ends[place] ?? 0) >= LARGEST_END) return undefined
     const bounded = (value: number, low: number, high: number) =>
       Math.min(high, Math.max(low, value < 0 ? value + size : value))
     const start = bounded(starts[place] ?? 0, 0, step > 0 ? size : size - 1)
