@@ -18,6 +18,7 @@ export {
 } from './files/onnx_messages.js'
 export { decodeOnnxLists } from './files/onnx_tensor.js'
 export type { Elements } from './files/strided_elements.js'
+export { kerasMajor } from './networks/keras_interpretations.js'
 export { FOLDS, type Fold } from './networks/onnx_folds.js'
 export { isRecurrent, isStandard } from './networks/onnx_operators.js'
 export { openSource } from './open_weight_file.js'

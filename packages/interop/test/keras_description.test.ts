@@ -396,6 +396,19 @@ describe('importWeights of a file that describes its model', () => {
     expect(await options('3.0.1')).toEqual({ ...own, recurrentActivation: { name: 'hard_sigmoid', alpha: 1 / 6 } })
   })
 
+  it('gives options that are left out the defaults of the version, and refuses one whose default has changed', async () => {
+    const described = model([layer('LSTM', { name: 'own', units: 1 })])
+    const imported = (kerasVersion: string) =>
+      importWeights(fileOf(cells(4, 'layers/lstm/cell'), described, { format: 'keras-archive', kerasVersion }))
+    expect(only((await imported('3.0.1')).networks).descriptor.cellMode).toBe('lstm')
+    await expect(imported('2.12.0')).rejects.toThrow(/recurrent_activation must be in the description/)
+  })
+
+  it('refuses biases that the description denies', async () => {
+    const described = model([lstm('own', { use_bias: false })])
+    await expect(importOf(cells(4, 'layers/lstm/cell'), described)).rejects.toThrow(/use_bias must be true/)
+  })
+
   it('imports each cell of a stack as a network, with the order in its notes', async () => {
     const stacked = layer('StackedRNNCells', {
       cells: [layer('LSTMCell', { name: 'a', ...UNITS }), layer('LSTMCell', { name: 'b', ...UNITS })],

@@ -368,7 +368,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       keras: {
         ZeroPadding1D: { options: { data_format: CHANNELS_LAST, padding: ends('zerosBefore', 'zerosAfter') } },
         Cropping1D: { options: { cropping: ends('croppedBefore', 'croppedAfter') } },
-        UpSampling1D: { options: { size: axis('repeats') } },
+        UpSampling1D: { options: { size: axis('repeats', 2) } },
       },
       toKeras: ({ definition: { config }, input }) => spread(config, featuresOf(input)),
       onnx: onnxSpreadSteps,
@@ -643,6 +643,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           options: { axis: { read: () => ({}), write: () => 1 } },
           plan: (at) => {
             const { options, input, name } = at
+            if (options.value('axis') === null) throw options.wrong('axis', 'one axis')
             if (input.isSequence && String(options.value('axis')) === '1') return { layers: [timeSoftmax(name)] }
             lastAxis('its axis must be the last one').read(at, 'axis', {})
             return { layers: [activation('softmax', name)] }

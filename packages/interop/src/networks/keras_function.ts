@@ -46,13 +46,19 @@ export function functionOf(
     return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false, activations: {} }
   }
   const common = { variant: 'plain', resetBefore: false } as const
-  const activation = kerasActivation('activation', config['activation'], major)
+  const activation = kerasActivation(
+    'activation',
+    config['activation'] === undefined ? 'tanh' : config['activation'],
+    major,
+  )
   if (isRefusal(activation)) return activation.refusal
   if (kind === 'plain') {
     if (activation === 'relu') return { ...common, cellMode: 'rnn_relu', activations: {} }
     return { ...common, cellMode: 'rnn_tanh', activations: activation === 'tanh' ? {} : { activation } }
   }
-  const recurrentActivation = kerasActivation('recurrent_activation', config['recurrent_activation'], major)
+  const given = config['recurrent_activation'] === undefined && major === 3 ? 'sigmoid' : config['recurrent_activation']
+  if (given === undefined) return MOVED_DEFAULT
+  const recurrentActivation = kerasActivation('recurrent_activation', given, major)
   if (isRefusal(recurrentActivation)) return recurrentActivation.refusal
   const activations = {
     ...(activation !== 'tanh' && { activation }),
@@ -63,6 +69,9 @@ export function functionOf(
   const resetAfter = config['reset_after'] ?? bias?.shape.length === 2
   return { ...common, cellMode: 'gru', resetBefore: resetAfter !== true, activations }
 }
+
+const MOVED_DEFAULT =
+  'recurrent_activation must be in the description: its default is hard_sigmoid before Keras 2.3 and sigmoid since then'
 
 function isRefusal(found: CellActivation | { readonly refusal: string }): found is { readonly refusal: string } {
   return typeof found === 'object' && 'refusal' in found
@@ -118,7 +127,7 @@ const FOREIGN: ReadonlySet<string> = new Set<CellActivationName>(['affine', 'sca
 /**
  * The function that an option of a Keras layer names, or the rule for it in words.
  *
- * @param value of the option; null and undefined are `linear`.
+ * @param value of the option; null is `linear`.
  * @param major version of Keras that wrote the file: `hard_sigmoid` is another function since Keras 3.
  */
 function kerasActivation(

@@ -95,6 +95,8 @@ function cellInterpretation(
       tensors,
     )
   }
+  const left = cells.findIndex(({ config }, side) => config['use_bias'] === false && directions[side]?.has('bias'))
+  if (left >= 0) return refusedLayer(path, name, 'use_bias must be true, as its biases are in the file', tensors)
   const activations = directions.length === 2 ? [own.activations, other.activations] : [own.activations]
   return networkInterpretation(
     { ...own, activations },
@@ -109,7 +111,7 @@ function cellInterpretation(
 }
 
 /** The version of Keras whose functions a file means: version 2 has version 1's; undefined if a `.keras` does not say. */
-function kerasMajor({ format, kerasVersion }: WeightFile): number | undefined {
+export function kerasMajor({ format, kerasVersion }: WeightFile): number | undefined {
   const major = Number.parseInt(kerasVersion ?? '', 10)
   if (major >= 3) return 3
   return Number.isNaN(major) && format === 'keras-archive' ? undefined : 2

@@ -35,7 +35,7 @@ export const causal = ({ definition: { config } }: Layer) =>
 
 export const ATTENTION_OPTIONS = {
   use_scale: {
-    ...stated('isScaled', (options, option) => options.flag(option, false)),
+    ...stated('isScaled', (options, option, { score }) => options.flag(option, score === 'additive')),
     write: ({ isScaled = false, score }: LayerConfig) => isScaled === true || score === 'concat',
   },
   ...ignoring('dropout', 'training'),

@@ -26,8 +26,8 @@ interface Mask {
   dropped?: FileLayer
 }
 
-/** Versions of Keras without TensorFlow's own. */
-const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$)/
+/** Versions of Keras without TensorFlow's own, and TensorFlow.js. */
+const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$|tfjs)/
 
 /**
  * How masks reach the calls of a graph, by Keras' rules. Throws RangeError `ERR_UNKNOWN_LAYER` for a way that has no counterpart.

@@ -47,7 +47,7 @@ export class KerasOptions {
 
   /** A number, which old files have as an array of one. */
   number(option: string, absent?: number): number {
-    const given = this.value(option) ?? absent
+    const given = this.#given(option, absent)
     const value = Array.isArray(given) && given.length === 1 ? given[0] : given
     if (typeof value === 'number' && Number.isFinite(value)) return value
     throw this.wrong(option, 'a finite number')
@@ -70,16 +70,23 @@ export class KerasOptions {
   }
 
   flag(option: string, absent: boolean): boolean {
-    const value = this.value(option) ?? absent
+    const value = this.#given(option, absent)
     if (typeof value === 'boolean') return value
     throw this.wrong(option, 'a boolean')
   }
 
+  /** A name; null is the function `linear`. */
   choice<const Known extends string>(option: string, known: readonly Known[], absent: Known): Known {
-    const value = this.value(option) ?? absent
+    const value = this.#given(option, absent) ?? 'linear'
     const found = known.find((name) => name === value)
     if (found !== undefined) return found
     throw this.wrong(option, `one of ${known.join(', ')}`)
+  }
+
+  /** An option that the file leaves out has Keras' default; one that is null has another meaning, or none. */
+  #given(option: string, absent: unknown): unknown {
+    const value = this.value(option)
+    return value === undefined ? absent : value
   }
 
   /** Reads options that must have one of the values that are named first. */

@@ -31,7 +31,7 @@ export interface PlannedPart {
 
 interface At extends MaskAt {
   readonly others?: readonly KerasSignal[] | undefined
-  readonly version: string | undefined
+  readonly major: number | undefined
 }
 
 /** A layer for an input. Throws RangeError `ERR_UNKNOWN_LAYER`. */
@@ -56,7 +56,7 @@ export function plannedLayer(
   const { className, config, place } = layer
   // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
   const group = wrapper ?? config['name']
-  const options = new KerasOptions(className, config, group, majorOf(at.version))
+  const options = new KerasOptions(className, config, group, at.major)
   const own = wrapper === undefined ? group : `${wrapper}_${uniqueKerasName(new Map(), className)}`
   const name = typeof own === 'string' && NAME_WITHIN.test(own) ? { name: own.replaceAll('/', '.') } : {}
   const groupName = typeof group === 'string' ? group : ''
@@ -110,7 +110,7 @@ export function plannedLayer(
     output: { ...output, height: rows, ...('time' in made && { time: made.time }) },
     layers: made.layers,
     values: made.values ?? weights?.values,
-    stored: variables.take(options.label, owner, groupName, made.stored ?? weights?.stored ?? []),
+    stored: variables.take(options.label, owner, groupName, made.stored ?? weights?.stored ?? [], weights?.unwanted),
   }
 }
 
@@ -119,10 +119,10 @@ function networkOfEach(
   layer: FileLayer,
   { features, height: steps = 1, time }: KerasSignal,
   variables: KerasVariables,
-  { version, zeroesSides }: At,
+  { major, zeroesSides }: At,
 ): PlannedPart {
   const row = { isSequence: true, features: (features as number) / steps, time: steps }
-  const none = { mask: 'none', isMasked: false, holds: false, zeroesSides, version } as const
+  const none = { mask: 'none', isMasked: false, holds: false, zeroesSides, major } as const
   const { recurrent, output, ...rest } = plannedLayer(layer, row, variables, none)
   const height = output.isSequence ? steps : undefined
   const columns = (output.features as number) * (height ?? 1)
@@ -155,11 +155,6 @@ function sizesOf(
     output = { ...own.output, time: own.output.isSequence && after === other ? after : undefined }
   }
   return { output, shapes }
-}
-
-function majorOf(version: string | undefined): number | undefined {
-  const major = Number.parseInt(version ?? '', 10)
-  return Number.isNaN(major) ? undefined : major
 }
 
 /** The form of merged tensors. Throws RangeError `ERR_UNKNOWN_LAYER` for another axis, and forms that do not fit. */

@@ -195,7 +195,7 @@ export function weightsOf(
   shapes: readonly (readonly number[])[],
   { options, input }: Pick<LayerAt, 'options' | 'input'>,
   own: OwnOptions = {},
-): Required<Pick<PlannedLayer, 'stored' | 'values'>> {
+): Required<Pick<PlannedLayer, 'stored' | 'values'>> & { readonly unwanted: readonly string[] } {
   const present = weights.map(({ name, when }) => {
     const isStored = when === undefined || options.flag(when, true)
     return isStored ? name : undefined
@@ -206,6 +206,7 @@ export function weightsOf(
         ? []
         : [[name, weights[k].shape?.(shapes[k], own, input) ?? shapes[k]]]
     }),
+    unwanted: weights.flatMap(({ name }, k) => (present[k] === undefined ? [name ?? []].flat(2) : [])),
     values: (stored) => {
       const rest = stored.values()
       return shapes.map((shape, k) => {

@@ -55,6 +55,7 @@ export function standardized(at: LayerAt, { isOne }: Readonly<Record<string, unk
   })
   const shape = isOne === true ? [] : [size]
   const isStored = given[0] === undefined
+  if (isStored !== (given[1] === undefined)) throw options.refused('it must have both mean and variance, or none')
   return {
     layers: [columnScale({ channels: features, ...name })],
     stored: isStored

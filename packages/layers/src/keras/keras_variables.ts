@@ -27,8 +27,23 @@ export class KerasVariables {
     }
   }
 
-  /** Throws RangeError `ERR_UNKNOWN_LAYER` unless the file has them, of these shapes, for this layer alone. */
-  take(label: string, place: string, name: string, wanted: readonly KerasVariable[]): StoredTensor[] {
+  /**
+   * Throws RangeError `ERR_UNKNOWN_LAYER` unless the file has them, of these shapes, for this layer alone, and no more of it.
+   *
+   * @param unwanted names of variables that the layer does not have by its options
+   */
+  take(
+    label: string,
+    place: string,
+    name: string,
+    wanted: readonly KerasVariable[],
+    unwanted: readonly string[] = [],
+  ): StoredTensor[] {
+    if (unwanted.length > 0) {
+      const left = this.#numbered.get(`${place}/vars/${wanted.length}`)
+      const own = left?.name ?? unwanted.find((each) => this.find(place, name, each, -1) !== undefined)
+      if (own !== undefined) throw unknownLayer(label, `by its options it must not have ${own}, which is in the file`)
+    }
     return wanted.map(([own, shape], index) => {
       const numbered = `${place}/vars/${index}`
       const names = [own].flat()

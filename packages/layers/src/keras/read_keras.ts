@@ -1,6 +1,7 @@
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import { openWeightFile, type WeightFile, type WeightInput } from '@cudnn-rnn/interop'
+import { kerasMajor } from '@cudnn-rnn/interop/internal'
 import type { Backend } from '@cudnn-rnn/ops'
 import { networkOrder } from '../kinds/cell_layer.js'
 import type { MergeName } from '../kinds/merges.js'
@@ -76,8 +77,8 @@ interface Planned {
 function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
   const { calls } = graph
   const variables = new KerasVariables(file)
-  const version = file.kerasVersion
-  const masks = masksOf(graph, version)
+  const masks = masksOf(graph, file.kerasVersion)
+  const major = kerasMajor(file)
   const signals: KerasSignal[] = []
   const parts: PlannedPart[] = []
   const known = new Map<FileLayer, number>()
@@ -106,7 +107,7 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
       const [first, ...others] = taken
       if (first === undefined) throw options.refused('it must take a tensor')
       const shared = known.get(layer)
-      const own = plannedLayer(layer, first, variables, { ...masks[at], version, others })
+      const own = plannedLayer(layer, first, variables, { ...masks[at], major, others })
       if (states.length > 0 && own.recurrent === undefined) throw options.refused('it must take no initial states')
       if (shared !== undefined && !isSame(parts[shared], own))
         throw options.refused('all of its calls must have inputs of one form')

@@ -81,6 +81,27 @@ describe('importKeras computes in closed form', () => {
     expect([...data]).toEqual([-11])
   })
 
+  test('UpSampling1D without a size: Keras repeats each step twice', async () => {
+    const { data } = await outputOf([inputLayer(null, 1), layer('UpSampling1D')], {}, doubles([2, 1, 1], 1, 2))
+    expect([...data]).toEqual([1, 1, 2, 2])
+  })
+
+  test.each<[string, string, Json, Variables, string]>([
+    [
+      'a bias that its options deny',
+      'Dense',
+      { units: 1, use_bias: false },
+      { 'dense/vars/0': tensor([2, 1], 2, -3), 'dense/vars/1': tensor([1], 1) },
+      'dense/vars/1, which is in the file',
+    ],
+    ['null in place of a number', 'LayerNormalization', { epsilon: null, scale: false, center: false }, {}, 'epsilon'],
+    ['null in place of an axis', 'Softmax', { axis: null }, {}, 'axis'],
+    ['a mean without a variance', 'Normalization', { axis: [-1], mean: [1, 2] }, {}, 'both mean and variance'],
+  ])('a layer is refused that has %s', async (_, className, config, variables, rule) => {
+    const layers = [inputLayer(2), layer(className, config)]
+    await expect(outputOf(layers, variables, doubles([1, 2], 5, 7))).rejects.toThrow(rule)
+  })
+
   test('Dense layers of one class at the places that Keras numbers in the order of the model', async () => {
     const layers = [
       inputLayer(1),
