@@ -1,3 +1,4 @@
+import { codedError } from './coded_error.js'
 import { nextTurn } from './event_loop.js'
 import { guarded, reportFailure } from './guarded.js'
 
@@ -99,13 +100,27 @@ export async function* abortableItems<Item>(
   }
 }
 
-/** Waits for the end of something that is closed; after an abort the reason counts, and no failure to close. */
+/** Milliseconds for something to close. No result depends on it: it is left open, with a line on `console.error`. */
+const LONGEST_CLOSE = 10_000
+
+/** Waits for the end of something that is closed, not for ever; after an abort the reason counts, and no failure to close. */
 export async function abandonable(signal: AbortSignalLike | undefined, end: PromiseLike<unknown> | undefined) {
   if (end === undefined) return
+  let limit: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => {
+    const leave = () => {
+      const message = 'Cannot close a source of data as its return() must end within 10 seconds: it is left open'
+      reportFailure(codedError('ERR_DATA_IO', message))
+      resolve()
+    }
+    limit = setTimeout(guarded(leave, reportFailure), LONGEST_CLOSE)
+  })
   try {
-    await abortable(signal, end)
+    await abortable(signal, Promise.race([end, late]))
   } catch (error) {
     if (!signal?.aborted) throw error
+  } finally {
+    clearTimeout(limit)
   }
 }
 

@@ -98,6 +98,17 @@ it('a source and its end that do not answer have one grace period together', asy
   ])
 })
 
+it('a source whose return() does not answer is left open after 10 seconds, and named', async () => {
+  const print = vi.spyOn(console, 'error').mockReturnValue()
+  vi.useFakeTimers()
+  const closed = abandonable(undefined, never)
+  await vi.advanceTimersByTimeAsync(10_000)
+  vi.useRealTimers()
+  await closed
+  expect(print).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('return()'))
+  print.mockRestore()
+})
+
 it('a source that never waits lets the abort in', async () => {
   const controller = new AbortController()
   setTimeout(() => controller.abort(reason))
