@@ -1,4 +1,4 @@
-import { type CodedError, codedRangeError, codedTypeError } from './coded_error.js'
+import { type CodedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
 import { describeValue } from './described_value.js'
 import type { ErrorCode } from './error_code.js'
 import { checkNames, unknownOption } from './option_names.js'
@@ -48,8 +48,18 @@ export function checkOptionValues(action: string, options: object, rules: Rules)
 
 function check(kindCode: ErrorCode, action: string, values: Values, rules: Rules): void {
   for (const [name, rule] of Object.entries(rules)) {
-    const fault = rule.find(values[name], name)
+    const fault = faultAt(kindCode, action, name, () => rule.find(values[name], name))
     if (fault !== undefined) throw refusal(kindCode, action, fault)
+  }
+}
+
+/** A getter of the caller may throw, and a revoked proxy does: the value is refused as one of another kind. */
+function faultAt(code: ErrorCode, action: string, name: string, find: () => Fault | undefined): Fault | undefined {
+  try {
+    return find()
+  } catch (cause) {
+    if (hasErrorCode(cause)) throw cause
+    throw codedTypeError(code, `Cannot ${action} as ${name} cannot be read`, { argument: name, option: name, cause })
   }
 }
 

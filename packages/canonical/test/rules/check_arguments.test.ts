@@ -54,6 +54,22 @@ describe('checkArguments', () => {
     expect(refused([{ patience: 2 }], rule)).toBeUndefined()
   })
 
+  it('refuses values that throw where they are read, with the error as the cause', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const broken = new Error('broken')
+    const throwing = {
+      get size(): number {
+        throw broken
+      },
+    }
+    const code = 'ERR_INVALID_ARGUMENT'
+    for (const rule of [fields({ size: NUMBER }), listOf(NUMBER), recordOf(NUMBER), optionFields({ size: NUMBER })])
+      expect(refused(proxy, rule)).toMatchObject({ code, argument: 'value' })
+    const options = () => checkOptions('walk', throwing, { size: NUMBER })
+    expect(options).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE', option: 'size', cause: broken }))
+  })
+
   it('refuses values that have no text, and takes an array by its elements', () => {
     expect(refused(Symbol('s'), NUMBER)?.message).toBe(
       'Cannot walk as value must be a number: current value is Symbol(s)',
