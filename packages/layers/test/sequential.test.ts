@@ -32,6 +32,7 @@ import {
   reverse,
   rnn,
   scope,
+  repeatVector,
   sequential,
   timeDistributed,
 } from '../src/index.js'
@@ -266,6 +267,27 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     expect(backend.stats().tensors).toBe(tensors + 2)
     expect(() => scope(1 as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
   })
+})
+
+test('a sequence that a model makes of a vector has all steps, in lists of rows too', async () => {
+  using backend = openReferenceBackend()
+  const model = sequential(backend, [repeatVector({ steps: 3 }), dense({ units: 1 })], {
+    inputSize: 2,
+    isSequence: false,
+  })
+  const rows = [
+    [1, 2],
+    [3, 4],
+  ]
+  const [first] = await model.predict(rows)
+  expect(first?.shape).toEqual([3, 1])
+  const examples = rows.map((input) => ({ input, label: [1, 2, 3] }))
+  const { history } = await model.fit(examples, { loss: 'mean_squared_error', epochs: 1 })
+  expect(history[0]?.loss).toBeCloseTo((await model.evaluate(examples, { loss: 'mean_squared_error' })).loss!, 1)
+  const uneven = [examples[0]!, { input: [3, 4], label: [1, 2] }]
+  await expect(model.fit(uneven, { loss: 'mean_squared_error' })).rejects.toThrow(coded('ERR_EXAMPLE'))
+  const short = rows.map((input) => ({ input, label: [1, 2] }))
+  await expect(model.fit(short, { loss: 'mean_squared_error' })).rejects.toThrow(coded('ERR_SHAPE'))
 })
 
 describe('tensors as initial values', () => {

@@ -6,7 +6,6 @@ import {
   integerFrom,
   type OptionsOf,
   optional,
-  required,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
@@ -97,11 +96,7 @@ export async function predictRows(
   const results: Tensor<FloatArray>[] = []
   for await (const { result, lengths, rows } of predictBatches(model, inputs, options)) {
     for (let row = 0; row < rows; row++)
-      results.push(
-        isSequence
-          ? steps(result, row, required(lengths, 'an output with a time axis has an input with lengths')[row])
-          : vector(result, row),
-      )
+      results.push(isSequence ? steps(result, row, lengths?.[row] ?? result.shape[0]) : vector(result, row))
   }
   return results
 }

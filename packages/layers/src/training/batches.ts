@@ -1,5 +1,5 @@
 import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkNames, codedRangeError, required, wasTransferred } from '@cudnn-rnn/canonical/rules'
+import { checkNames, codedRangeError, wasTransferred } from '@cudnn-rnn/canonical/rules'
 import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import type { ModelGraph } from '../model/model_graph.js'
@@ -241,12 +241,12 @@ function joinedLabels(
   const isIds = loss === 'softmax_cross_entropy'
   const type = isIds ? Int32Array : DTYPES[dtype].array
   const ending = isIds ? [] : [featuresOf(output)]
+  // A sequence that a model makes of one row has no lengths: labels are as long as the first, and the loss compares it.
+  let length: number | undefined
   const tensors = labels.map((label, row) => {
-    const steps = output.isSequence
-      ? [required(lengths, 'an output with a time axis has an input with lengths')[row]]
-      : []
-    const shape = [...steps, ...ending]
     const tensor = asTensor(typeof label === 'number' ? [label] : label, type)
+    length ??= Math.floor((tensor?.data.length ?? 0) / elementCount(ending))
+    const shape = [...(output.isSequence ? [lengths?.[row] ?? length] : []), ...ending]
     // A list of numbers will do for any shape, and a tensor without its dimensions of 1.
     if (tensor?.data.length === elementCount(shape) && (tensor.shape.length === 1 || areAlike(tensor.shape, shape))) {
       return { data: tensor.data, shape }
