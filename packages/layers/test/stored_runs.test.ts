@@ -61,7 +61,7 @@ it('fit refuses to continue a run with other settings, names both values and cha
   await trained([2], store)
   const files = new Map(store.files)
   using backend = openReferenceBackend()
-  const attempt = async (changed: object, { list = layers(), seed = 1 } = {}) => {
+  const attempt = async (changed: object, { list = layers(), seed = 1, data = SENTENCES } = {}) => {
     const model = sequential(backend, list, { seed })
     const before = await model.predict(QUESTION)
     const options = {
@@ -72,7 +72,7 @@ it('fit refuses to continue a run with other settings, names both values and cha
       earlyStopping: {},
       ...changed,
     }
-    await expect(model.fit(SENTENCES, options)).rejects.toMatchObject({
+    await expect(model.fit(data, options)).rejects.toMatchObject({
       code: 'ERR_RESUME_OPTION',
       message: expect.stringMatching(/Cannot continue the training with .+ as its checkpoint has .+: leave it/),
     })
@@ -89,6 +89,7 @@ it('fit refuses to continue a run with other settings, names both values and cha
   await attempt({ earlyStopping: { mode: 'max' } })
   await attempt({ validation: SENTENCES.slice(1) })
   await attempt({}, { seed: 2 })
+  await attempt({}, { data: SENTENCES.toReversed() })
   await attempt({}, { list: [...layers().slice(0, 3), dense({ units: 2, activation: 'tanh' })] })
 })
 

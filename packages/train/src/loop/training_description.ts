@@ -34,9 +34,9 @@ export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly
 
 /** The settings without which later steps are not those of the run that is continued. */
 export function runSettings<Batch>(options: FitOptions<Batch>): Readonly<Record<string, string>> {
-  const { optimizer, earlyStopping, accumulate = 1, sharedSettings } = options
+  const { data, optimizer, earlyStopping, accumulate = 1, sharedSettings } = options
   const watched = earlyStopping && { 'metric of early stopping': [earlyStopping.metric, earlyStopping.mode ?? 'min'] }
-  const all = { ...sharedSettings, optimizer: optimizer.settings, accumulate, ...watched }
+  const all = { ...sharedSettings, optimizer: optimizer.settings, accumulate, ...watched, data: data.describe() }
   const known = Object.entries(all).filter(([, value]) => value !== undefined)
   return Object.fromEntries(known.map(([name, value]) => [name, shown(value)]))
 }
