@@ -1,3 +1,4 @@
+import { codedRangeError } from '../coded_error.js'
 import { ZONE_OFFSET_PATTERN, zoneOffset, zoneOffsetText } from './time_zone.js'
 
 /** Times of a column, all in one form. */
@@ -6,7 +7,7 @@ export interface ReadDates {
   readonly clocks: readonly number[]
   /** Milliseconds that each clock is ahead of UTC; undefined if the form has no zone. */
   readonly offsets: readonly number[] | undefined
-  /** The text of a clock time, in the form of the column. */
+  /** The text of a clock time, in the form of the column. Throws RangeError `ERR_INVALID_OPTION` for one that the form cannot state. */
   write(clock: number, offset: number): string
 }
 
@@ -157,7 +158,10 @@ function rewritten(pattern: RegExp, model: string, short: readonly string[], clo
   for (const [name, [begin, end]] of spans.sort(([, a], [, b]) => b[0] - a[0])) {
     text = text.slice(0, begin) + fields[name] + text.slice(end)
   }
-  return text
+  // A year of five digits, a number of seconds of eleven.
+  if (pattern.test(text)) return text
+  const message = `Cannot write ${JSON.stringify(text)} as it must have the form of the dates of the file, such as ${JSON.stringify(model)}: forecast fewer steps, by --horizon`
+  throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'horizon' })
 }
 
 /** The fields of a clock time by the names of their groups, as wide and in such letters as the model's. */

@@ -98,6 +98,8 @@ export class ForecastRun extends ModelRun<ForecastSettings> implements TaskRun<F
       batchSize: batch,
     })
     super(place, training.model)
+    // Before hours of training.
+    for (const { axis } of table.series) axis?.text(axis.length - 1 + shape.horizon)
     this.table = table
     this.training = training
   }

@@ -9,6 +9,18 @@ const read = (text: string) => {
   })
 }
 
+it('a date that the form of the file cannot state is refused, not written in another form', () => {
+  const written = (text: string, clock: number) => {
+    const dates = readDates([text])
+    return typeof dates === 'number' ? undefined : dates[0]?.write(clock, 0)
+  }
+  const [last, next] = [Date.UTC(9999, 11, 31), Date.UTC(10_000, 0, 1)]
+  for (const text of ['9999-12-30', '30.12.9999', '99991230', 'Dec 9999', '9999-Q4', '9999']) {
+    expect(written(text, last)).toHaveLength(text.length)
+    expect(() => written(text, next)).toThrowError(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
+  }
+})
+
 it.each([
   ['2020-04-01', '2020-04-01'],
   ['2020-4-1', '2020-04-01'],
