@@ -64,6 +64,11 @@ export class VoiceSession {
       else this.#command(data.toString('utf8'))
     }
     socket.on('message', guarded(receive, this.#fail))
+    // Answers to pings that the client leaves unread are held here.
+    socket.on(
+      'ping',
+      guarded(() => this.#isRead(), this.#fail),
+    )
     socket.on(
       'close',
       guarded(() => this.#release(), reportFailure),
@@ -151,12 +156,15 @@ export class VoiceSession {
     if (event !== undefined) this.#send(event)
   }
 
+  /** Whether the client reads its messages; one that does not is cut off. */
+  #isRead(): boolean {
+    if (this.#socket.bufferedAmount <= this.#limits.maxUnreadBytes) return true
+    this.terminate('slow_reader')
+    return false
+  }
+
   #send(event: Sent): void {
-    if (this.#isClosed) return
-    if (this.#socket.bufferedAmount > this.#limits.maxUnreadBytes) {
-      this.terminate('slow_reader')
-      return
-    }
+    if (this.#isClosed || !this.#isRead()) return
     this.#metrics.events.inc({ type: event.type })
     this.#socket.send(JSON.stringify(event))
   }

@@ -117,6 +117,16 @@ describe('VoiceSession', () => {
     expect(await refusals()).toEqual([['slow_reader', 1]])
   })
 
+  it('ends a client that pings and leaves the answers unread', async () => {
+    const { socket } = connected({ maxUnreadBytes: 100 })
+    socket.emit('ping', Buffer.alloc(125))
+    expect(socket.isTerminated).toBe(false)
+    socket.bufferedAmount = 101
+    socket.emit('ping', Buffer.alloc(125))
+    expect(socket.isTerminated).toBe(true)
+    expect(await refusals()).toEqual([['slow_reader', 1]])
+  })
+
   it('reports the code of a stream that fails, and closes', async () => {
     const { socket, send } = connected()
     pool.dispose()
