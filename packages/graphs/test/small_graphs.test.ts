@@ -216,6 +216,24 @@ describeWithRuntime('small graphs', () => {
     expect(numbers((await graph.run({ x: { data: Float32Array.of(1, 2), shape: [1, 2] } }))['y'])).toEqual([1, 2])
   })
 
+  it('a sum of 16-bit floats is computed by ONNX Runtime, in single precision', async () => {
+    const [FLOAT, FLOAT16] = [1, 10]
+    using graph = await open({
+      nodes: [
+        { opType: 'Cast', name: 'half', inputs: ['third'], outputs: ['h'], attributes: { to: FLOAT16 } },
+        { opType: 'Cast', name: 'large', inputs: ['many'], outputs: ['k'], attributes: { to: FLOAT16 } },
+        { opType: 'Add', name: 'sum', inputs: ['h', 'k'], outputs: ['s'] },
+        { opType: 'Cast', name: 'cast', inputs: ['s'], outputs: ['floats'], attributes: { to: FLOAT } },
+        { opType: 'Add', name: 'add', inputs: ['x', 'floats'], outputs: ['y'] },
+      ],
+      inputs: [value('x', ['batch', 1])],
+      outputs: [value('y', ['batch', 1])],
+      initializers: { third: { data: Float32Array.of(1 / 3), shape: [1] }, many: [10_000] },
+    })
+    const [y] = numbers((await graph.run({ x: { data: new Float32Array(1), shape: [1, 1] } }))['y'])
+    expect(y).toBeCloseTo(10_000.333, 2)
+  })
+
   // The standard ends such a slice behind the last element, ONNX Runtime before the first.
   it('a slice to the largest integer toward the beginning is left to ONNX Runtime', async () => {
     using graph = await open({

@@ -80,10 +80,13 @@ function foldedAt(
   })
 }
 
-/** Whether doubles hold the integers of a type. The ends of 64 bits, which stand for the end of an axis, are exact once they are written. */
-function isExact(type: ElementTypeName, elements: Elements, mayBeEnds = false): boolean {
-  if (type.includes('float')) return true
-  return elements.every((each) => Number.isSafeInteger(each) || (mayBeEnds && Math.abs(each) === 2 ** 63))
+/**
+ * Whether elements are ONNX Runtime's, which computes 16-bit floats in single precision. Doubles must hold the integers; the ends of 64
+ * bits, which stand for the end of an axis, are exact once they are written.
+ */
+function isExact(type: ElementTypeName, elements: Elements, isMove = false): boolean {
+  if (type.includes('float')) return isMove || !type.includes('16')
+  return elements.every((each) => Number.isSafeInteger(each) || (isMove && Math.abs(each) === 2 ** 63))
 }
 
 /** Whether numbers are the same as another type; a boolean has no other numbers. */
