@@ -19,7 +19,7 @@ function heartbeats(options: Partial<HeartbeatOptions>) {
   return { port: made.port, troubles }
 }
 
-/** What the other end sends until it closes the connection, or the first `bytes` of it. */
+/** The text from the other end until that closes the connection, or the first `bytes` of it. */
 async function answerTo(port: number, text: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   socket.write(text)
