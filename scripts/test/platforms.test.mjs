@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { TARGETS } from '../build/cross/targets.mjs'
 import { ADDONS, OWNERS, platformManifest, platformPackages } from '../build/platforms.mjs'
-import { readJson } from '../workspace.mjs'
+import { filesBelow, readJson } from '../workspace.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -43,4 +43,19 @@ it('docs/releasing.md lists the platformPackages', () => {
 it('platformPackages have the version of @cudnn-rnn/rnn, which the tag of a release names', () => {
   const { version } = readJson(join(root, 'packages/rnn/package.json'))
   expect(new Set(platformPackages().map((each) => platformManifest(root, each).version))).toEqual(new Set([version]))
+})
+
+it('scripts of package.json need no POSIX shell: cmd.exe sets no variables before a command, and knows double quotes alone', () => {
+  const manifests = ['packages', 'apps', 'native'].flatMap((folder) =>
+    filesBelow(root, join(root, folder), /^package\.json$/),
+  )
+  const scripts = ['package.json', ...manifests].flatMap((file) =>
+    Object.entries(readJson(join(root, file)).scripts ?? {}).map(([name, script]) => `${file} ${name}: ${script}`),
+  )
+  expect(scripts.length).toBeGreaterThan(40)
+  // Those that make a fixture need the libraries of Python too.
+  const portable = scripts.filter((script) => !script.includes('python3 '))
+  expect(portable.filter((script) => /(: |&& |\|\| )\w+=|'|\$|(: |&& )(mkdir|cp|mv|rm|cat) |;/.test(script))).toEqual(
+    [],
+  )
 })

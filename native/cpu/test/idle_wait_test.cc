@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <climits>
 #include <thread>
 
 namespace cudnn_rnn {
@@ -16,7 +17,7 @@ TEST_CASE("IdlePatience is long after a brief wait and short after a long one") 
   CHECK(patience.nanoseconds() == IdlePatience::kLong);
 }
 
-TEST_CASE("WaitIdle returns when the value has passed the limit, polled or slept for") {
+TEST_CASE("WaitIdle returns when the value has changed, polled or slept for") {
   std::atomic<int> value{1};
   IdlePatience patience;
   WaitIdle(value, 0, &patience);
@@ -30,6 +31,13 @@ TEST_CASE("WaitIdle returns when the value has passed the limit, polled or slept
   WaitIdle(value, 1, &patience);
   CHECK(value == 2);
   setter.join();
+}
+
+TEST_CASE("WaitIdle sees a counter that passes the largest int") {
+  std::atomic<int> calls{INT_MIN};
+  IdlePatience patience;
+  WaitIdle(calls, INT_MAX, &patience);
+  CHECK(patience.nanoseconds() == IdlePatience::kLong);
 }
 
 TEST_CASE("SleepWhile and WakeAll hand a number over 2,000 times between two threads") {

@@ -19,7 +19,7 @@ function heartbeats(options: Partial<HeartbeatOptions>) {
   return { port: made.port, troubles }
 }
 
-/** The bytes that the other end sends until it closes the connection, or `bytes` of it. */
+/** The text from the other end until that closes the connection, or the first `bytes` of it. */
 async function answerTo(port: number, text: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   socket.write(text)
@@ -28,7 +28,7 @@ async function answerTo(port: number, text: string, bytes = Number.POSITIVE_INFI
     answer += piece
     if (answer.length >= bytes) break
   }
-  return answer
+  return answer.slice(0, bytes)
 }
 
 it.each(['0 /0\n', '3 /0\n', '-1 /0\n', '1.5 /0\n', 'x /0\n', '1 /1\n', '1\n', '\n', '!{\n', 'x'.repeat(5000)])(
@@ -51,7 +51,8 @@ it.each([
   '-1',
 ])('a rank that sends %j is reported, and the thread serves the others', async (line) => {
   const { port, troubles } = heartbeats({})
-  expect(await answerTo(await port, `2 /0\n${line}\n`)).toBe('0\n')
+  // One heartbeat, or more where the line comes late.
+  expect(await answerTo(await port, `2 /0\n${line}\n`)).toMatch(/^(0\n)+$/)
   while (troubles.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(troubles).toEqual([{ rank: 2, state: 'garbled', seconds: 0 }])
   expect(await answerTo(await port, '1 /0\n', 2)).toBe('0\n')

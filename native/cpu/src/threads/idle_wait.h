@@ -30,20 +30,16 @@ class IdlePatience {
   int64_t nanoseconds_ = kLong;
 };
 
-// Returns when value > limit.
-inline void WaitIdle(const std::atomic<int>& value, int limit, IdlePatience* patience) {
+// Returns when value differs from `seen`, and not when it is greater: a counter of calls passes INT_MAX in a day.
+inline void WaitIdle(const std::atomic<int>& value, int seen, IdlePatience* patience) {
   // A microsecond or two, between looks at the clock.
   constexpr int kPolls = 64;
   const auto began = std::chrono::steady_clock::now();
   const auto waited = [began] {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began).count();
   };
-  while (!SpinWhileAtMost(value, limit, kPolls)) {
-    if (waited() < patience->nanoseconds()) continue;
-    for (int seen = value.load(std::memory_order_acquire); seen <= limit;
-         seen = value.load(std::memory_order_acquire)) {
-      SleepWhile(value, seen);
-    }
+  while (!SpinWhile(value, seen, kPolls)) {
+    if (waited() >= patience->nanoseconds()) SleepWhile(value, seen);
   }
   patience->Waited(waited());
 }

@@ -27,8 +27,7 @@ uint64_t JobQueue::Push(std::function<void()> job) {
     number = ++last_;
     jobs_.push_back({number, std::move(job)});
   }
-  // Without the lock: the woken thread need not wait for it.
-  pushed_.notify_one();
+  Announce();
   return number;
 }
 
@@ -73,7 +72,7 @@ void JobQueue::Stop() {
     // Destroyed after the lock: jobs release JavaScript references and memory.
     dropped.swap(jobs_);
   }
-  pushed_.notify_one();
+  Announce();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -95,36 +94,41 @@ bool JobQueue::Run(Job* job) {
   return false;
 }
 
+void JobQueue::Announce() {
+  pushes_.fetch_add(1, std::memory_order_release);
+  WakeAll(&pushes_);
+}
+
+bool JobQueue::Take(Job* job) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (jobs_.empty()) return false;
+  *job = std::move(jobs_.front());
+  jobs_.pop_front();
+  return true;
+}
+
 // Body of the thread. Jobs run one at a time and in order, as later operations read the results of earlier ones; a job
 // itself divides its work among the threads of the pool.
 void JobQueue::Work() {
-  for (;;) {
+  while (!canceled_) {
+    // Read before the queue: a push after this look differs from it.
+    const int seen = pushes_.load(std::memory_order_acquire);
     Job job;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      pushed_.wait(lock, [this] { return canceled_ || !jobs_.empty(); });
-      if (canceled_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+    if (!Take(&job)) {
+      if (!SpinWhile(pushes_, seen, kPolls)) SleepWhile(pushes_, seen);
+      continue;
     }
     Run(&job);
-    // JavaScript is notified when the queue runs empty, to release the arguments of finished jobs without a later call.
-    bool idle;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      idle = jobs_.empty();
-    }
     // Sequentially consistent, as is Await: either Await sees this number, or the comparison below sees the awaited
     // one.
     completed_.store(job.number);
     if (job.number >= awaited_.load()) {
       awaited_.store(UINT64_MAX);
       notify_();
-    } else if (idle) {
+    } else if (job.number == last_.load()) {
+      // The queue is empty: JavaScript releases the arguments of finished jobs without a later call.
       notify_();
     }
-    for (int spin = 0; spin < kPolls && last_.load(std::memory_order_relaxed) == job.number && !canceled_; spin++)
-      Pause();
   }
 }
 

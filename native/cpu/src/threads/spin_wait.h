@@ -46,6 +46,15 @@ bool SpinWhileAtMost(const std::atomic<Integer>& value, Integer limit, int spins
   return false;
 }
 
+// Polls until value differs from `seen`; false after `spins` unsuccessful polls.
+inline bool SpinWhile(const std::atomic<int>& value, int seen, int spins) {
+  for (int spin = 0; spin < spins; spin++) {
+    if (value.load(std::memory_order_acquire) != seen) return true;
+    Pause();
+  }
+  return false;
+}
+
 // Sleeps unless value differs from `seen`; may return early. WakeAll ends the sleep of all threads.
 #if defined(__wasm__)
 // In native/wasm: the C++ library for WebAssembly without threads polls instead.
