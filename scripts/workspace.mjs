@@ -1,7 +1,9 @@
 // The workspace as data: its packages, their manifests and source files. Shared by the checks of this folder.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import ts from 'typescript'
+
+const require = createRequire(import.meta.url)
 
 /** Every package: { name, folder, manifest, references }. `name` is the layer's name in layers.json. */
 export function workspacePackages(root, { scope, folders }) {
@@ -69,6 +71,8 @@ export function filesBelow(root, folder, pattern = /\.(m?tsx?|mjs|cc|cu|h)$/) {
 
 /** The imports of a TypeScript or JavaScript file: static, re-exported, dynamic, required and type-only. */
 export function importsOf(source) {
+  // Loaded at its first use: programs of tests import this module for its paths alone, and the compiler takes half a second.
+  const ts = require('typescript')
   return ts.preProcessFile(source, true, true).importedFiles.map(({ fileName }) => fileName)
 }
 

@@ -10,7 +10,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { bundleProgram } from '../../scripts/testing/bundle_program.mjs'
 import ownTemporaryFolder from '../../scripts/temporary_folder.mjs'
 import { addCounts, noCounts } from './fuzz_counts.mjs'
 
@@ -101,6 +100,8 @@ async function partOf(program, files, seed, first) {
 }
 
 async function bundle(entry, outdir) {
+  // Loaded here: a process that does a part bundles nothing.
+  const { bundleProgram } = await import('../../scripts/testing/bundle_program.mjs')
   const external = ['h5wasm', '@node-rs/crc32']
   const contents = `export * from ${JSON.stringify(entry)}\nexport { fuzzFiles } from '@cudnn-rnn/fuzzing'`
   await bundleProgram({ contents, resolveDir: here }, join(outdir, 'fuzz.js'), { external })

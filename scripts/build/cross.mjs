@@ -1,7 +1,8 @@
-// The addon native/cpu for other platforms, from one machine: node scripts/build/cross.mjs [--twice] [--out FOLDER] [PLATFORM…]
+// The addon native/cpu for other platforms, from one machine: node scripts/build/cross.mjs [--twice | --unoptimized] [--out FOLDER] [PLATFORM…]
 // Builds it for the platforms named, by default all, checks each file, and leaves FOLDER/cpu/prebuilds/<platform>/ with SHA256SUMS
 // (default: .cross), which platform_packages.mjs stages. Objects are kept in native/cpu/build/cross. --twice builds each in two
-// new folders and compares the bytes.
+// new folders and compares the bytes. --unoptimized checks files that are compiled in half the time, and leaves none: the names that
+// a file exports and needs come from the same sources.
 // Debian 12: cmake ninja-build g++ g++-aarch64-linux-gnu clang-19 lld-19 llvm-19 g++-mingw-w64-x86-64-posix
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import ownTemporaryFolder from '../temporary_folder.mjs'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { twice: { type: 'boolean' }, out: { type: 'string', default: '.cross' } },
+  options: { twice: { type: 'boolean' }, unoptimized: { type: 'boolean' }, out: { type: 'string', default: '.cross' } },
 })
 const unknown = positionals.filter((name) => !Object.hasOwn(TARGETS, name))
 if (unknown.length > 0) throw new Error(`Not among ${Object.keys(TARGETS).join(', ')}: ${unknown.join(', ')}`)
@@ -31,17 +32,19 @@ for (const platform of positionals.length > 0 ? positionals : Object.keys(TARGET
     continue
   }
   const start = performance.now()
-  const folders = values.twice ? [1, 2].map(() => mkdtempSync(join(tmpdir(), platform))) : []
+  const builds = values.twice ? [1, 2] : values.unoptimized ? [1] : []
+  const folders = builds.map(() => mkdtempSync(join(tmpdir(), platform)))
   try {
-    const [addon, again] = (values.twice ? folders : [keptFolder(platform)]).map((folder) =>
-      buildAddon(platform, folder),
-    )
+    const places = folders.length > 0 ? folders : [keptFolder(platform)]
+    const [addon, again] = places.map((folder) => buildAddon(platform, folder, values.unoptimized))
     const bytes = readFileSync(addon)
     const problems = checkAddon(platform, addon)
     if (again !== undefined && !readFileSync(again).equals(bytes)) problems.push('two builds differ')
     const place = join(out, placeOf(platform))
-    mkdirSync(dirname(place), { recursive: true })
-    copyFileSync(addon, place)
+    if (!values.unoptimized) {
+      mkdirSync(dirname(place), { recursive: true })
+      copyFileSync(addon, place)
+    }
     built++
     const seconds = ((performance.now() - start) / 1000).toFixed(0)
     const result = problems.length > 0 ? problems.join('; ') : `checked${values.twice ? ', equal twice' : ''}`

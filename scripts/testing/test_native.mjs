@@ -77,12 +77,12 @@ const tests = {
     ]
     // The bindings are the same on every architecture.
     const parts = ['-DCUDNN_RNN_ADDON=OFF', '-DCUDNN_RNN_TESTS_OF_BINDINGS=OFF']
-    const test = build('neon', [...parts, ...compilers], 'native_test')
     // The places of weights in memory, and that a step allocates nothing, are the same for all kernels.
     const same = 'Network gives every canonical element*,Stepper allocates nothing*'
-    const [left, env] = everyKernel
-      ? [[], {}]
-      : [[`--test-case-exclude=${same}`], { CUDNN_RNN_WITHOUT_PORTABLE_KERNELS: '1' }]
+    const [left, env, portable] = everyKernel
+      ? [[], {}, '']
+      : [[`--test-case-exclude=${same}`], { CUDNN_RNN_WITHOUT_PORTABLE_KERNELS: '1' }, '-O0']
+    const test = build('neon', [...parts, ...compilers, `-DCUDNN_RNN_PORTABLE_FLAGS=${portable}`], 'native_test')
     run('qemu-aarch64', ['-L', '/usr/aarch64-linux-gnu', test, ...left], env)
   },
   thread() {

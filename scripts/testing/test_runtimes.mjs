@@ -1,11 +1,13 @@
-// Runs the tests that depend on the JavaScript runtime on the other supported releases of Node.js. On
-// machines for which npm has no binaries the matrix of the ci workflow covers them.
+// Runs the tests that depend on the JavaScript runtime on the other supported releases of Node.js:
+//   node scripts/testing/test_runtimes.mjs [--every-file]
+// Files of which no release is known to differ run on one of them, whose turn CUDNN_RNN_SEED moves; with --every-file on all.
+// On machines for which npm has no binaries the matrix of the ci workflow covers them.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hasNodeReleases, nodeRelease } from '../build/npm_package.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
-import { testFilesExcept } from '../workspace.mjs'
+import { filesBelow, testFilesExcept } from '../workspace.mjs'
 
 ownTemporaryFolder()
 
@@ -13,20 +15,28 @@ const RELEASES = ['22.23.3', '24.21.0']
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/**
- * Addons and worker threads (ABI, teardown), WebAssembly with relaxed SIMD (from 22 on), Float16Array (from 24 on), files and
- * streams of node:fs, the module loader under the facade and the command line. Left out are files that compute the same on
- * every release: the models of other frameworks, mutated descriptions, and the suite over workers, which threads.node.test.ts starts.
- */
-const TESTS = [
-  'packages/checkpoint/test',
+/** What each release does in its own way: addons (ABI, teardown), worker threads, the collector, Float16Array. */
+const ON_EACH = [
   'packages/cpu/test/lifetimes',
   'packages/cpu/test/process_end',
   'packages/cudnn/test/float16_values',
   'packages/cudnn/test/open_cudnn_backend',
   'packages/cudnn/test/threads',
-  'packages/interop/test/weight_input',
   'packages/layers/test/ended_threads',
+  'packages/wasm/test/instruction_set',
+  'packages/wasm/test/lifetimes.node',
+  'packages/wasm/test/threads.node',
+  'packages/wasm/test/wasm_threads.node',
+]
+
+/**
+ * Relaxed SIMD of WebAssembly, files and streams of node:fs, the module loader under the facade and the command line. Left out
+ * are files that compute the same on every release: the models of other frameworks, mutated descriptions, and the suite over
+ * workers, which threads.node.test.ts starts.
+ */
+const DEALT = [
+  ...filesBelow(root, join(root, 'packages/checkpoint/test'), /\.test\.ts$/),
+  'packages/interop/test/weight_input',
   ...testFilesExcept(root, 'packages/rnn/test', [
     'drawn_imports.test.ts',
     'import_oracle.test.ts',
@@ -35,7 +45,7 @@ const TESTS = [
   'packages/saveable/test/crash',
   ...testFilesExcept(root, 'packages/wasm/test', ['conformance_on_threads.test.ts']),
   'apps/cli/test/bin',
-]
+].filter((file) => !ON_EACH.some((other) => file.startsWith(other)))
 
 /** The suite covers each pair of attributes, and the fuzzer of weight files a fifth of its files. */
 const BUDGET = { CUDNN_RNN_TESTS: 'covering', CUDNN_RNN_FUZZ_FILES: '60' }
@@ -45,10 +55,14 @@ if (!hasNodeReleases) {
   process.exit(0)
 }
 
+const isWhole = process.argv.includes('--every-file')
+const { CUDNN_RNN_SEED: seed = '1' } = process.env
+
 let failed = false
-for (const release of RELEASES) {
+for (const [turn, release] of RELEASES.entries()) {
   console.log(`== Node.js ${release}`)
-  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...TESTS]
+  const dealt = DEALT.filter((_, index) => isWhole || (index + Number(seed)) % RELEASES.length === turn)
+  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...ON_EACH, ...dealt]
   const env = { ...process.env, ...BUDGET }
   const { status } = spawnSync(nodeRelease(release), args, { cwd: root, stdio: 'inherit', env })
   failed ||= status !== 0

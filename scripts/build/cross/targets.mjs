@@ -129,8 +129,14 @@ export function keptFolder(platform) {
   return folder
 }
 
+const RELEASE = ['-DCMAKE_BUILD_TYPE=Release']
+const UNOPTIMIZED = [
+  ...['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DNDEBUG'],
+  '-DCUDNN_RNN_OPTIMIZATION=-O0',
+]
+
 /** Compiles the addon for a platform in a folder, `work`; the path of the addon. Equal sources give equal bytes. */
-export function buildAddon(platform, work) {
+export function buildAddon(platform, work, isUnoptimized = false) {
   const { arch, options, parts, link } = TARGETS[platform]
   const [folder, addon] = [join(work, 'build'), join(work, 'cudnn_rnn_cpu.node')]
   mkdirSync(folder, { recursive: true })
@@ -139,7 +145,7 @@ export function buildAddon(platform, work) {
   const flags = given.find((each) => each.startsWith('-DCMAKE_CXX_FLAGS=')) ?? '-DCMAKE_CXX_FLAGS='
   const maps = `-ffile-prefix-map=${folder}=. -ffile-prefix-map=${root}=.`
   run('cmake', [
-    ...['-G', 'Ninja', '-S', source, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', '--log-level=WARNING'],
+    ...['-G', 'Ninja', '-S', source, '-B', folder, '--log-level=WARNING', ...(isUnoptimized ? UNOPTIMIZED : RELEASE)],
     ...[`-DCMAKE_SYSTEM_PROCESSOR=${arch}`, ...given.filter((each) => each !== flags), `${flags} ${maps}`],
   ])
   const targets = (parts ?? ['cudnn_rnn_cpu']).flatMap((part) => ['--target', part])

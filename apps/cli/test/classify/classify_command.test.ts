@@ -81,7 +81,7 @@ describe('cudnn-rnn classify', () => {
   it('killed at random moments and resumed, equals an uninterrupted run', async () => {
     const directory = await temporaryDirectory()
     const jsonl = await writeTexts(directory)
-    const more = ['--layers', '2', '--dropout', '0.2', '--steps', '40', '--patience', '100', '--evaluate-every', '4']
+    const more = ['--layers', '2', '--dropout', '0.2', '--steps', '20', '--patience', '100', '--evaluate-every', '2']
     const { whole, killed } = await killedAndWhole(['classify', '--jsonl', jsonl, ...SMALL, ...more], directory)
     expect(killed.metrics).toEqual(whole.metrics)
     expect(killed.result).toBe(whole.result)
