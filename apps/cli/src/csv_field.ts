@@ -1,4 +1,3 @@
-/** A text as a field of a CSV file. */
 export function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

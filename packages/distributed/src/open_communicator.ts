@@ -32,7 +32,6 @@ const OPTIONS = {
   library: optional(PATH),
 }
 
-/** Options of {@link openCommunicator}. */
 interface CommunicatorOptions extends OptionsOf<typeof OPTIONS> {}
 
 const DEFAULT_TIMEOUT_SECONDS = 600

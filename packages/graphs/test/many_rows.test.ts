@@ -11,7 +11,6 @@ const fixed = { sr: 16000, sequence: 576 }
 
 const numbers = (tensor: GraphTensor | undefined) => tensor?.data as Float32Array
 
-/** The frame of a caller at a step. */
 function frame(caller: number, step: number) {
   return {
     data: Float32Array.from({ length: 576 }, (_, k) => Math.sin((k + 576 * step) / (3 + caller)) * Math.cos(k + step)),

@@ -49,7 +49,6 @@ function beginsWithNames(first: Uint8Array): boolean {
 /** The state dict in an archive of Stable-Baselines3. */
 export const AGENT = 'policy.pth'
 
-/** Detection by the files of a zip archive. */
 export function detectZip({ path, entries }: ZipArchive): WeightFormat | 'agent' {
   const names = [...entries.keys()]
   if (names.some((name) => name.endsWith('/data.pkl'))) return 'pytorch'

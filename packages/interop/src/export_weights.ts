@@ -31,7 +31,6 @@ const OPTIONS = {
   format: checkedElsewhere<ExportFormat>(),
 }
 
-/** Options of {@link exportWeights}. */
 interface ExportOptions extends OptionsOf<typeof OPTIONS> {}
 
 type NamedTensor = readonly [name: string, tensor: Tensor<FloatArray>]

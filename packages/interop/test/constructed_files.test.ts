@@ -16,7 +16,6 @@ function doubled(pickle: PickleBytes, depth: number): PickleBytes {
   return pickle
 }
 
-/** Bytes of the distinct arrays of networks. */
 function distinctBytes(networks: readonly ImportedNetwork[]): number {
   const arrays = networks.flatMap(({ canonical }) =>
     [...canonical.weights, ...canonical.biases].map(({ data }) => data),

@@ -59,7 +59,6 @@ const lstm = (name: string, config: Json = {}, more: Json = {}) => layer('LSTM',
 const plain = (name: string, config: Json = {}, more: Json = {}) =>
   layer('SimpleRNN', { name, units: 1, activation: 'tanh', ...config }, more)
 
-/** The one item of a list. */
 function only<Item>(list: readonly Item[]): Item {
   expect(list).toHaveLength(1)
   return list[0]!

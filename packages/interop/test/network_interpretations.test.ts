@@ -17,7 +17,6 @@ function fileOf(format: WeightFormat, shapes: Shapes): WeightFile {
   return { format, path: 'made', tensors, close: async () => undefined }
 }
 
-/** The one item of a list. */
 function only<Item>(list: readonly Item[]): Item {
   expect(list).toHaveLength(1)
   return list[0]!

@@ -127,7 +127,6 @@ interface OtherInput {
   readonly lengths: Int32Array | null
 }
 
-/** The pass of a step of a stream. */
 const STEP: Pass = { lengths: null, states: null, keepsStates: false, isStream: true }
 
 export interface LayerInfo {

@@ -26,7 +26,6 @@ const OPTIONS = {
   session: checkedElsewhere<object | undefined>(),
 }
 
-/** Options of {@link openModel}. */
 interface OpenModelOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** A `URL`: declarations do without the types of a platform. */

@@ -50,7 +50,6 @@ const OPTIONS = {
   store: optional(kind('a FileStore such as directoryStore(handle)', isFileStore)),
 }
 
-/** Options of {@link Saver}. */
 interface SaverOptions extends OptionsOf<typeof OPTIONS> {}
 
 const SAVE_OPTIONS = {

@@ -39,7 +39,6 @@ const OPTIONS = {
   onPassedOn: optional<(report: LayerReport) => void>(FUNCTION),
 }
 
-/** Options of {@link accelerate}. */
 interface AccelerateOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */

@@ -85,7 +85,6 @@ export interface Sample {
 /** Gradients longer than this are scaled down to it. */
 const MAXIMUM_NORM = 1
 
-/** A character model in training. */
 export class TrainingRun extends ModelRun<CharacterSettings> {
   readonly corpus: TextCorpus
   readonly #isNew: boolean

@@ -52,7 +52,6 @@ export class GateTracer {
   }
 }
 
-/** The product of a row of a matrix and a vector. */
 function dot(matrix: ArrayLike<number>, row: number, vector: Float32Array): number {
   const start = row * vector.length
   let sum = 0

@@ -107,7 +107,6 @@ export function refuseResetBefore(framework: string, rule: string, value: unknow
   )
 }
 
-/** The tensor that a placement names. */
 function tensorAt<Data extends FloatArray>(tensors: NamedTensors<Data>, { tensor }: Placement): Tensor<Data> {
   const found = Object.hasOwn(tensors, tensor) ? tensors[tensor] : undefined
   if (found !== undefined) return found

@@ -38,7 +38,6 @@ export interface Rule<in Value, out Plain = NoInfer<Exclude<Value, object>>> ext
   readonly admits?: (value: Value) => Plain
 }
 
-/** The type of the values that follow a rule. */
 export type ValueOf<Given extends AnyRule> = Given extends { readonly admits?: (value: infer Value) => unknown }
   ? Value
   : never
@@ -60,7 +59,6 @@ type Flat<Fields> = Fields extends infer Each ? { [Name in keyof Each]: Each[Nam
 
 type AnyFunction = (...given: never) => unknown
 
-/** A rule of one kind of value. */
 export function kind<Value>(words: string, isKind: (value: unknown) => value is Value): Rule<Value> {
   return {
     words,
@@ -124,7 +122,6 @@ export function integerFrom(least: number): Rule<number> {
   return where(NUMBER, `an integer >= ${least}`, (value) => Number.isSafeInteger(value) && value >= least)
 }
 
-/** An integer in least..most. */
 export function integerIn(least: number, most: number): Rule<number> {
   const isIn = (value: number) => Number.isSafeInteger(value) && value >= least && value <= most
   return where(NUMBER, `an integer in ${least}..${most}`, isIn)
@@ -194,7 +191,6 @@ export function nullable<Value>(rule: Rule<Value>): Rule<Value | null | undefine
   }
 }
 
-/** Any one of the rules. */
 export function either<Rules extends readonly AnyRule[]>(...rules: Rules): Rule<ValueOf<Rules[number]>> {
   const words = rules.map((rule) => rule.words).join(' or ')
   return {

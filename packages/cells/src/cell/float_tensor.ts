@@ -12,7 +12,6 @@ export function newArray(dtype: FloatDType, length: number): FloatArray {
   return allocating('make a tensor', () => new array(length), length * array.BYTES_PER_ELEMENT)
 }
 
-/** A tensor of zeros. */
 export function zeros(dtype: FloatDType, shape: readonly number[]): FloatTensor {
   return { data: newArray(dtype, elementCount(shape)), shape }
 }

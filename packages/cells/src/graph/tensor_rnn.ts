@@ -22,7 +22,6 @@ const OPTIONS = {
   lengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
 }
 
-/** Options of {@link tensorRnn}. */
 interface TensorRnnOptions extends OptionsOf<typeof OPTIONS> {}
 
 const ACTION = 'run tensorRnn'

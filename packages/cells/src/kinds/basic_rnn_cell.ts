@@ -24,7 +24,6 @@ const OPTIONS = {
   activation: ACTIVATION,
 }
 
-/** Options of {@link BasicRNNCell}. */
 interface BasicRNNCellOptions extends CellOptions, PreactivationClip, OptionsOf<typeof OPTIONS> {}
 
 /**

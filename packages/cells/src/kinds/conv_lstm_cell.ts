@@ -47,7 +47,6 @@ const OPTIONS = {
 /** Options of {@link Conv1DLSTMCell}, {@link Conv2DLSTMCell} and {@link Conv3DLSTMCell}. */
 export interface ConvNDLSTMCellOptions extends CellOptions, OptionsOf<typeof ND_OPTIONS> {}
 
-/** Options of {@link ConvLSTMCell}. */
 interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -23,7 +23,6 @@ const OPTIONS = {
   activation: ACTIVATION,
 }
 
-/** Options of {@link GLSTMCell}. */
 interface GLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /** Blocks of a group's kernel. */

@@ -32,7 +32,6 @@ const OPTIONS = {
   dropoutProbSeed: SEED,
 }
 
-/** Options of {@link LayerNormBasicLSTMCell}. */
 interface LayerNormBasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /** The gates in the kernel's order, under the names of their scopes; then the cell state. */

@@ -15,7 +15,6 @@ const OPTIONS = {
   useBias: optional(FLAG),
 }
 
-/** Options of {@link NASCell}. */
 interface NASCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -33,7 +33,6 @@ const OPTIONS = {
   periodInitMax: optional(POSITIVE),
 }
 
-/** Options of {@link PhasedLSTMCell}. */
 interface PhasedLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 const MASK_GATES = denseNames('mask_gates')

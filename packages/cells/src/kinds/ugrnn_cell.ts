@@ -20,7 +20,6 @@ const OPTIONS = {
   activation: ACTIVATION,
 }
 
-/** Options of {@link UGRNNCell}. */
 interface UGRNNCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

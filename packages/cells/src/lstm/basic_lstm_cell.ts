@@ -12,7 +12,6 @@ const OPTIONS = {
   activation: ACTIVATION,
 }
 
-/** Options of {@link BasicLSTMCell}. */
 interface BasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -33,7 +33,6 @@ const OPTIONS = {
   stateActivation: ACTIVATION,
 }
 
-/** Options of {@link LSTMCell}. */
 interface LSTMCellOptions extends CellOptions, PreactivationClip, GateActivations, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -11,7 +11,6 @@ const OPTIONS = {
   useDynamicRnn: optional(FLAG),
 }
 
-/** Options of {@link FusedRNNCellAdaptor}. */
 interface FusedRNNCellAdaptorOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

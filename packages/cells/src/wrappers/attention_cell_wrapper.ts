@@ -23,7 +23,6 @@ const OPTIONS = {
   inputSize: nullable(SIZE),
 }
 
-/** Options of {@link AttentionCellWrapper}. */
 interface AttentionCellWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -15,7 +15,6 @@ const OPTIONS = {
   carryBiasInit: optional(FINITE),
 }
 
-/** Options of {@link HighwayWrapper}. */
 interface HighwayWrapperOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

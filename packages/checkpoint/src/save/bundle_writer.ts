@@ -32,7 +32,6 @@ const OPTIONS = {
   store: optional<FileStore>(FILE_STORE),
 }
 
-/** Options of {@link writeCheckpoint}. */
 interface WriteCheckpointOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

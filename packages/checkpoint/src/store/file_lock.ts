@@ -40,7 +40,6 @@ const OPTIONS = {
   recover: optional<(notes: string) => Promise<void>>(FUNCTION),
 }
 
-/** Options of {@link FileLock.acquire}. */
 interface FileLockOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

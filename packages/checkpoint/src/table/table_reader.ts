@@ -6,7 +6,6 @@ import { uncompressBlock } from './snappy_block.js'
 import { BLOCK_TYPES, type BlockHandle, decodeHandle, FOOTER_SIZE, MAGIC, TRAILER_SIZE } from './table_format.js'
 import { VarintReader } from './varint.js'
 
-/** An entry of a table. */
 export interface TableEntry {
   readonly key: Uint8Array
   readonly value: Uint8Array

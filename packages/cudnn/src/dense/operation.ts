@@ -25,7 +25,6 @@ export class Operation extends BufferOwner {
     this.list = executor.session.begin(action)
   }
 
-  /** The buffer of an operand. */
   operand(tensor: TensorLike): DeviceBuffer {
     return this.own(this.executor.memory.operand(this.list, tensor))
   }

@@ -303,7 +303,6 @@ export class CommandList {
     }
   }
 
-  /** A launch of a persistent kernel. */
   launchPersistent<Name extends PersistentKernelName>(
     name: Name,
     launch: PersistentLaunch,

@@ -93,7 +93,6 @@ export function hasDropout({ dropout, numLayers }: RnnDescriptor): boolean {
   return dropout > 0 && numLayers > 1
 }
 
-/** Elements of the states h and c of a batch. */
 export function stateElements(network: RnnDescriptor, batch: number): { readonly h: number; readonly c: number } {
   const rows = numPseudoLayers(network) * batch
   return { h: rows * (network.numProj ?? network.numUnits), c: rows * network.numUnits }

@@ -4,7 +4,6 @@ import type { DeviceSession } from '../device/device_session.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
 import type { RnnCall } from './rnn_call.js'
 
-/** The parts of a plan. */
 export interface PlanParts extends RnnCall {
   readonly sizes: RnnPassSizes
   /** Frozen: tensors share them. */

@@ -59,7 +59,6 @@ export function cudnnError(action: string, error: unknown): unknown {
   return new CudnnError(code, `Cannot ${action} as ${ruleOf(code, fields)}`, fields, { cause: error })
 }
 
-/** The package's code for an error, by library and status. */
 function codeOf({ library, call, status, statusName }: NativeErrorFields): ErrorCode {
   if (statusName === 'SESSION_CLOSED') return 'ERR_BACKEND_DISPOSED'
   switch (library) {

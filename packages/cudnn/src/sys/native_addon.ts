@@ -9,7 +9,6 @@ export type ObjectId<Kind extends string> = number & Opaque<Kind>
 
 export type Libraries = Opaque<'libraries'>
 export type Session = Opaque<'session'>
-/** A communicator of NCCL. */
 export type NativeNccl = Opaque<'NCCL communicator'>
 export type TensorDescriptor = ObjectId<'tensor descriptor'>
 export type DropoutDescriptor = ObjectId<'dropout descriptor'>

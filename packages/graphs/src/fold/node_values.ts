@@ -17,7 +17,6 @@ export function isShort(shape: readonly number[]): boolean {
   return shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MOST_ELEMENTS
 }
 
-/** The values of the outputs of a node. */
 export function nodeValues(node: NodeReader, operands: Operands, outputs: number): Known[] {
   const row = FOLDS.get(node.opType)
   const at = CHOICES.map((_, index) => {

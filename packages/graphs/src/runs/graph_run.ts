@@ -73,7 +73,6 @@ export class GraphRun {
     return values.map((value) => ({ ...value, shape: value.shape.map((size) => (this.isBatch(size) ? rows : size)) }))
   }
 
-  /** One step from states to states. */
   async step(fed: Tensors, before: Tensors): Promise<{ results: GraphResults; states: Tensors }> {
     const names = this.#outputNames
     const all = await this.session.run({ ...before, ...fed }, [...names, ...this.states.map(({ output }) => output)])

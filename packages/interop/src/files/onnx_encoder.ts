@@ -18,7 +18,6 @@ import { FLOAT_TENSOR } from '../float_tensor.js'
 /** Value of an attribute of a written node. */
 type AttributeValue = number | string | readonly number[] | readonly string[]
 
-/** A node to write. */
 export interface NodeToWrite {
   readonly opType: string
   readonly name: string
@@ -34,7 +33,6 @@ interface ValueToWrite {
   readonly shape: readonly (number | string)[]
 }
 
-/** A graph to write. */
 export interface GraphToWrite {
   readonly name: string
   readonly nodes: readonly NodeToWrite[]

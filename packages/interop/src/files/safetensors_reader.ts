@@ -20,7 +20,6 @@ const LONGEST_HEADER = 100_000_000
 /** A header is a map of maps with lists of numbers. */
 const HEADER_LIMITS = { depth: 3, values: 2 ** 21 }
 
-/** An entry of the header. */
 interface HeaderEntry extends ListedTensor {
   readonly begin: number
   readonly end: number

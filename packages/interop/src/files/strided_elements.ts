@@ -45,7 +45,6 @@ export function stridedElements<Storage extends Elements>(
   return data
 }
 
-/** The strides of row-major elements. */
 export function rowMajorStrides(shape: readonly number[]): number[] {
   const strides = shape.map(() => 1)
   for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = (strides[axis + 1] ?? 1) * (shape[axis + 1] ?? 1)

@@ -12,7 +12,6 @@ import type { ArchiveEntry } from './zip_archive.js'
 /** Nesting of dicts, lists and modules in a checkpoint is shallow; a deeper one is a trap. */
 const DEEPEST = 64
 
-/** The bytes of a storage. */
 export type StorageBytes = Pick<ArchiveEntry, 'size' | 'read'>
 
 /** The weights in the pickle of a file of `torch.save`; `bytesOf` finds a storage by its key. */

@@ -16,7 +16,6 @@ import { readGroups } from './tensor_groups.js'
 /** The variables of a cell by their own names. */
 export type CellVariables = ReadonlyMap<string, StoredTensor>
 
-/** The function of a layer. */
 export interface KerasLayerFunction extends Omit<KerasFunction, 'activations'> {
   /** Each direction's; undefined if all are the model's. */
   readonly activations?: readonly OtherActivations[]

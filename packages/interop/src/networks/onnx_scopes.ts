@@ -90,7 +90,6 @@ export class OnnxScope {
     return graph && madeIn(this.#inner, attribute, () => new OnnxScope(graph, { parent: this }))
   }
 
-  /** The scope of a call of a function of the model. */
   call(path: string, { functions }: OnnxModel, node: OnnxNodeMessage): OnnxScope | undefined {
     const called = functions.get(functionKey(node.domain, node.opType))
     return called && madeIn(this.#inner, node, () => this.#callOf(path, called, node))

@@ -30,7 +30,6 @@ const STATE = /(?:^|[/.])(?:opt_state|param_states|optim(?:izer)?_states?(?:_dic
 
 const ANY_FORMAT = [TORCH, TREE, STATE, POWER, OBJECT_SLOT]
 
-/** The tensors of a file that belong to an optimizer. */
 export function optimizerSlots({ format, tensors }: Pick<WeightFile, 'format' | 'tensors'>): ReadonlySet<StoredTensor> {
   const isKeras = format.startsWith('keras')
   const shapes = new Map(tensors.map(({ name, shape }) => [name, String(shape)]))

@@ -71,7 +71,6 @@ export async function kerasNetwork(
   return { found, taken: isLast || isHeld ? 2 : 1 }
 }
 
-/** A layer of Keras for each direction of each layer of a network. */
 function sidesOf(layer: Layer, network: ExportedNetwork): KerasLayer[] {
   const { descriptor, canonical, resetBefore, activation, recurrentActivation } = network
   const { cellMode, numUnits } = descriptor

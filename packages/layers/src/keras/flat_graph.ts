@@ -1,7 +1,6 @@
 import type { Json } from '@cudnn-rnn/canonical/rules'
 import { labelOf, notAModel, unknownLayer } from './keras_options.js'
 
-/** A layer of a file. */
 export interface FileLayer {
   readonly className: string
   readonly config: Json

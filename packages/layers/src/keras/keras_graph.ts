@@ -30,7 +30,6 @@ function isOfSteps(axis: unknown): boolean {
 /** Operations that take numbers beside tensors. */
 const WITH_NUMBERS = new Set(['GetItem', 'Add', 'Subtract', 'Multiply', 'TrueDivide'])
 
-/** Classes of models. */
 const MODEL_CLASSES = new Set<unknown>(['Sequential', 'Functional', 'Model'])
 
 /** Deeper nesting is a trap. */

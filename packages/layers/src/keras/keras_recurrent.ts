@@ -165,7 +165,6 @@ export async function networksIn(file: OpenWeightFile, taken: ReadonlySet<Stored
   return new Map([...networks, ...cells].map((each) => [each.name, each]))
 }
 
-/** The layers that compute the networks of a plan. */
 export function recurrentLayers(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {
   const { merge, steps } = plan
   const layers = layersOf(backend, plan, networks)

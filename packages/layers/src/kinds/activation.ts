@@ -11,7 +11,6 @@ const OPTIONS = {
   maximum: checkedElsewhere<number | undefined>(),
 }
 
-/** Options of {@link activation}. */
 interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -15,7 +15,6 @@ const OPTIONS = {
   contextInitializer: INITIALIZER,
 }
 
-/** Options of {@link attentionPooling}. */
 interface AttentionPoolingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

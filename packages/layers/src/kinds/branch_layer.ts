@@ -50,7 +50,6 @@ function planOf(merge: MergeName, chains: readonly (readonly LayerDefinition[])[
   return { inputs, layers, nodes, outputs: [{ name: 'output', value: [nodes.length, 0] }] }
 }
 
-/** A layer of branches. */
 export class BranchLayer extends GraphLayer {
   readonly branches: readonly (readonly Layer[])[]
 

@@ -28,7 +28,6 @@ const OPTIONS = {
   inputSize: optional(integerFrom(1)),
 }
 
-/** Options of {@link rnn}. */
 interface RnnLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

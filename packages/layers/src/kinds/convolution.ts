@@ -49,7 +49,6 @@ const OPTIONS_1D = {
   padding: optional(either(oneOf(PADDINGS), NUMBER)),
 }
 
-/** Options of {@link conv1d}. */
 interface Conv1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
 
 const OPTIONS_2D = {
@@ -64,7 +63,6 @@ const OPTIONS_2D = {
   padding: optional(oneOf(['valid', 'same'])),
 }
 
-/** Options of {@link conv2d}. */
 interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**

@@ -17,7 +17,6 @@ const OPTIONS = {
   biasInitializer: INITIALIZER,
 }
 
-/** Options of {@link dense}. */
 interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -16,7 +16,6 @@ const OPTIONS = {
 
 const MASKS_DRAWN = nullable(integerFrom(0))
 
-/** Options of {@link dropout}. */
 interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -22,7 +22,6 @@ const OPTIONS = {
   initializer: INITIALIZER,
 }
 
-/** Options of {@link embedding}. */
 interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

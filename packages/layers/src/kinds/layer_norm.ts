@@ -14,7 +14,6 @@ const OPTIONS = {
   betaInitializer: INITIALIZER,
 }
 
-/** Options of {@link layerNorm}. */
 interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

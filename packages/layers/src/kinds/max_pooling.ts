@@ -28,7 +28,6 @@ const OPTIONS_1D = {
   padding: PADDING,
 }
 
-/** Options of {@link maxPool1d}. */
 interface MaxPool1DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_1D> {}
 
 const OPTIONS_2D = {
@@ -43,7 +42,6 @@ const OPTIONS_2D = {
   padding: PADDING,
 }
 
-/** Options of {@link maxPool2d}. */
 interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
 
 /**

@@ -20,7 +20,6 @@ const LAST_STEP_OPTIONS = {
   of: optional(oneOf(['direction', 'sequence'])),
 }
 
-/** Options of {@link lastStep}. */
 interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIONS> {}
 
 /**

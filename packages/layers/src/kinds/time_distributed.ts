@@ -25,7 +25,6 @@ const OPTIONS = {
   steps: optional(integerFrom(1)),
 }
 
-/** Options of {@link timeDistributed}. */
 interface TimeDistributedOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

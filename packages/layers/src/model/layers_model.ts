@@ -56,7 +56,6 @@ const OPTIONS = {
   isSequence: optional(FLAG),
 }
 
-/** Options of {@link sequential}. */
 interface SequentialOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**
@@ -100,7 +99,6 @@ const FUNCTIONAL_OPTIONS = {
   seed: OPTIONS.seed,
 }
 
-/** Options of {@link functional}. */
 interface FunctionalOptions extends OptionsOf<typeof FUNCTIONAL_OPTIONS> {}
 
 /**

@@ -40,7 +40,6 @@ const OPTIONS = {
   store: optional<FileStore>(STORE),
 }
 
-/** Options of {@link loadModel}. */
 interface LoadModelOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -59,10 +59,8 @@ export function chainNodes(count: number, input: Ref, firstSource: number, first
   })
 }
 
-/** The names of the input and the output of a chain. */
 export const CHAIN = { input: 'input', output: 'output' } as const
 
-/** The plan of a chain. */
 export function chainPlan(layers: readonly LayerDefinition[], signal: Signal): GraphPlan {
   const nodes = chainNodes(layers.length, [0, 0], 1)
   return {
@@ -458,14 +456,12 @@ function partsOf(shape: readonly number[] = []): number {
   return shape.length === 3 ? shape[0] : 1
 }
 
-/** The states of a layer as values of a graph. */
 function partedStates(t: GradientTape, layer: Layer, states: readonly Value[]): Value[] {
   const shapes = layer.stateShapes(1)
   const parts = states.map((state, k) => (shapes[k].length === 3 ? t.unstack(state) : [state]))
   return Array.from({ length: partsOf(shapes[0]) }, (_, n) => parts.map((part) => part[n])).flat()
 }
 
-/** The states of a layer, of values of a graph. */
 function joinedStates(t: GradientTape, layer: Layer, values: readonly LayerInput[]): LayerInput[] {
   const shapes = layer.stateShapes(1)
   return shapes.map((shape, k) => {

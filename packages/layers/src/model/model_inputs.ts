@@ -84,7 +84,6 @@ export function namedInputs(
   return new ModelInputs(values, lengthsByInput(action, inputs, values, lengths))
 }
 
-/** The lengths of each input. */
 export function lengthsByInput(
   action: string,
   inputs: readonly PlanInput[],

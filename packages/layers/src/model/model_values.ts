@@ -88,7 +88,6 @@ const INPUT_OPTIONS = {
   isSequence: optional(FLAG),
 }
 
-/** Options of {@link input}. */
 interface InputOptions extends OptionsOf<typeof INPUT_OPTIONS> {}
 
 /**
@@ -132,7 +131,6 @@ const APPLY_OPTIONS = {
   others: optional(listOf(VALUE)),
 }
 
-/** Options of {@link apply}. */
 interface ApplyOptions extends OptionsOf<typeof APPLY_OPTIONS> {}
 
 /**
@@ -168,7 +166,6 @@ const MERGE_OPTIONS = {
   name: LAYER_OPTIONS.name,
 }
 
-/** Options of {@link merge}. */
 interface MergeOptions extends OptionsOf<typeof MERGE_OPTIONS> {}
 
 /**

@@ -194,7 +194,6 @@ export function batchOfOutput(graph: ModelGraph, batch: AnyBatch, k: number): La
   return { input: inputs[0], labels: labels[name], weights: weights?.[name], sequenceLengths: lengths[k], restarts }
 }
 
-/** The rows of a batch. */
 export function rowsIn({ inputs, outputs }: ModelGraph, { input }: AnyBatch): number {
   const [{ name, signal }] = inputs
   const tensor = isNamedModel({ inputs, outputs }) ? (input as NamedBatch['input'])[name] : (input as Tensor)

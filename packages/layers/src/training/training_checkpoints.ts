@@ -53,7 +53,6 @@ const OPTIONS = {
   maxToKeep: optional(integerFrom(0)),
 }
 
-/** Options of {@link TrainingCheckpoints}. */
 interface TrainingCheckpointsOptions extends OptionsOf<typeof OPTIONS> {}
 
 const KIND = oneOf(['latest', 'best'])

@@ -13,7 +13,6 @@ const OPTIONS = {
   delimiter: optional(where(TEXT, 'a string of at least one character', (text: string) => text !== '')),
 }
 
-/** Options of {@link csvDataset}. */
 interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -9,7 +9,6 @@ const OPTIONS = {
   columns: optional(listOf(TEXT)),
 }
 
-/** Options of {@link parquetDataset}. */
 interface ParquetOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

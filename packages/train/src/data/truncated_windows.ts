@@ -30,7 +30,6 @@ const OPTIONS = {
   batch: integerFrom(1),
 }
 
-/** Options of {@link truncatedWindows}. */
 interface WindowOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -15,7 +15,6 @@ const OPTIONS = {
   unknown: optional(TEXT),
 }
 
-/** Options of {@link Vocabulary}. */
 interface VocabularyOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -166,7 +166,6 @@ function sessionStartEvent(wallTime: number, step: number): Uint8Array {
   return encodeMessage({ 1: double(wallTime), 2: step, 7: encodeMessage({ 1: 1 }) })
 }
 
-/** A number at a step. */
 function scalarEvent(wallTime: number, step: number, tag: string, value: number): Uint8Array {
   return summaryEvent(wallTime, step, tag, { 2: float(value) })
 }

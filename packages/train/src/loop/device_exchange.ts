@@ -45,7 +45,6 @@ export function meanOfNumbers(results: readonly ShareResult[]): number | undefin
   return mean
 }
 
-/** A loss as a tensor. */
 function lossTensor(backend: Backend, { loss }: BatchResult): TensorLike {
   if (typeof loss !== 'number') return loss
   return { data: DTYPES[backend.dtype].array.of(loss), shape: [] }

@@ -49,7 +49,6 @@ export interface ParallelOptions<Batch> extends OptionsOf<typeof OPTIONS> {
   readonly split?: ((batch: Batch, place: World) => Batch) | undefined
 }
 
-/** The batches of a replica. */
 type BatchOf<Own extends Replica<never>> = Parameters<Own['batchGradients']>[0]
 
 /** A function over several devices, with the arguments of `fit` that it makes. */

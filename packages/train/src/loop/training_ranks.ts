@@ -8,7 +8,6 @@ import { type TrainingStep, type TrainingStepOptions, trainingStep } from './tra
 
 /** Seconds of a rank in the steps of a training. */
 export interface RankSeconds {
-  /** Number of steps. */
   readonly steps: number
   /** In forward and backward passes. */
   readonly computing: number

@@ -40,7 +40,6 @@ const COSINE_OPTIONS = {
   final: optional(NUMBER),
 }
 
-/** Options of {@link cosineRate}. */
 interface CosineOptions extends OptionsOf<typeof COSINE_OPTIONS> {}
 
 /**
@@ -79,7 +78,6 @@ const EXPONENTIAL_OPTIONS = {
   staircase: optional(FLAG),
 }
 
-/** Options of {@link exponentialRate}. */
 interface ExponentialOptions extends OptionsOf<typeof EXPONENTIAL_OPTIONS> {}
 
 /**

@@ -18,7 +18,6 @@ const OPTIONS = {
   nesterov: RULE_FLAG,
 }
 
-/** Options of {@link Sgd}. */
 interface SgdOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const DEFAULTS = { momentum: 0, nesterov: false } as const

@@ -15,7 +15,6 @@ export type RnnForwardInputs = Parameters<Rnn['forward']>[0]
 /** Gradients that `rnn.backward` takes. */
 export type RnnOutputGradients = Parameters<Rnn['backward']>[1]
 
-/** Sizes of one pass. */
 export interface RnnPassSizes {
   /** T */
   readonly time: number

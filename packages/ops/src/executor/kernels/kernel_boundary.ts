@@ -238,7 +238,6 @@ export interface KernelOperations {
 
 /** One of {@link KERNEL_OPERATIONS}. */
 export interface KernelJob {
-  /** Its number. */
   readonly op: number
   /** Results, then the arrays that are read. */
   readonly operands: readonly (FloatArray | null)[]

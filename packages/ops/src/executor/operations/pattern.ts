@@ -178,7 +178,6 @@ export function expectedShape(
   return hasLeading ? [...(leading?.slice(0, rank) ?? open), ...last] : last
 }
 
-/** The shape of a result. */
 export function resultShape(
   { hasLeading, dims }: Pattern,
   { slots, leading = [], rank }: Sizes,
