@@ -110,9 +110,10 @@ bool JobQueue::Take(Job* job) {
 // Body of the thread. Jobs run one at a time and in order, as later operations read the results of earlier ones; a job
 // itself divides its work among the threads of the pool.
 void JobQueue::Work() {
-  while (!canceled_) {
-    // Read before the queue: a push after this look differs from it.
+  for (;;) {
+    // Read before the queue and the end: a push or a stop after this look differs from it.
     const int seen = pushes_.load(std::memory_order_acquire);
+    if (canceled_) return;
     Job job;
     if (!Take(&job)) {
       if (!SpinWhile(pushes_, seen, kPolls)) SleepWhile(pushes_, seen);
