@@ -36,6 +36,9 @@ function skip(what, reason) {
   say(`SKIPPED ${what}: ${reason}`)
 }
 
+/** The stack of a timeout has no message. */
+const textOf = ({ message, stack = '' }) => (stack.includes(message) ? stack : `${message}\n${stack}`)
+
 function fail(what, errors) {
   const reason = errors.map((error) => UNPORTABLE.exec(error?.message) && error.message.split('\n')[0])
   if (errors.length > 0 && reason.every(Boolean)) {
@@ -44,7 +47,7 @@ function fail(what, errors) {
   }
   counts.failed++
   say(`FAILED ${what}`)
-  for (const error of errors) say(`  ${String(error?.stack ?? error?.message ?? error).slice(0, 2000)}`)
+  for (const error of errors) say(`  ${(error instanceof Object ? textOf(error) : String(error)).slice(0, 2000)}`)
 }
 
 /** Errors of hooks and of collecting belong to no test. */
