@@ -37,7 +37,7 @@ const OPTIONS = {
   /**
    * Arithmetic of the matrix products of recurrent networks, in inference and training, and of dense layers, default
    * float32. bfloat16 rounds both factors; sums, states, gates, gradients and variables stay float32. It is faster if the
-   * processor multiplies bfloat16 (AVX512_BF16); others compute the same numbers, but for the order of sums. Recurrent
+   * processor multiplies bfloat16 fast (AVX512_BF16 of AMD); others compute the same numbers, but for the order of sums. Recurrent
    * networks that would not be faster are in float32: where the parameters of a layer in one direction, times B, are fewer
    * than 32,768, in training than 65,536, and training of fewer than 32 rows T·B.
    */
