@@ -45,6 +45,8 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
     target: 'es2022',
     removeNodeProtocol: false,
     esbuildOptions: (build) => {
+      // Literals within literals, { ...{ a }, ...{ b } }, become one: a microsecond each at run time in Node.js 20.
+      build.minifySyntax = true
       // Bundles a package's main file, not its browser variant.
       build.mainFields = ['module', 'main']
       // Node.js prints the whole line of an uncaught error.

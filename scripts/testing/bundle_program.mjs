@@ -30,6 +30,8 @@ export async function bundleProgram(entry, outfile, { alias, external, plugins =
   await build({
     ...(typeof entry === 'string' ? { entryPoints: [entry] } : { stdin: { loader: 'ts', ...entry } }),
     ...{ outfile, bundle: true, platform: 'node', target: 'node20', format: 'esm', logLevel: 'error' },
+    // As in the packages that are published.
+    minifySyntax: true,
     // CommonJS dependencies call require(), which ES modules lack. The name differs from the imports of the program.
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",

@@ -145,12 +145,12 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
         const record = training ? createLayerRecord(descriptor, time * batch, memory.allocate) : undefined
         if (record !== undefined) records.push(record)
         layerForward({
-          ...pass,
           input: layerInputs[layer],
           output,
           hidden: statesOf(states.h, pass.pseudoLayer, descriptor),
           cell: statesOf(states.c, pass.pseudoLayer, descriptor),
           record,
+          ...pass,
         })()
       }
       if (layer === descriptor.numLayers - 1) break
@@ -168,11 +168,12 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       output: memory.create(shapes.output, output),
       outputH: memory.create(shapes.h, states.h),
       outputC: shapes.c && memory.create(shapes.c, states.c),
+      tape: undefined as ReferenceTape | undefined,
     }
-    if (!training) return { ...result, tape: undefined }
-    const versions = new OperandVersions({ ...operands, output: result.output })
-    const record = { rnn: this, contents, bytes: tapeBytes(contents), versions }
-    return { ...result, tape: new ReferenceTape(memory.ledger, record) }
+    if (!training) return result
+    const versions = new OperandVersions({ output: result.output, ...operands })
+    result.tape = new ReferenceTape(memory.ledger, { rnn: this, contents, bytes: tapeBytes(contents), versions })
+    return result
   }
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
@@ -192,7 +193,6 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       let inputGradient = memory.allocate(input.length)
       for (const pass of this.#layerPasses(layer, flat, sizes)) {
         runLayerBackward({
-          ...pass,
           record: records[pass.pseudoLayer],
           input,
           outputGradient,
@@ -200,6 +200,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
           cellGradient: statesOf(states.c, pass.pseudoLayer, descriptor),
           inputGradient,
           flatGradient,
+          ...pass,
         })
       }
       const scales = dropoutScales[layer - 1]

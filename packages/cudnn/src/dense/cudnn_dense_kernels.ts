@@ -56,12 +56,15 @@ export class CudnnDenseKernels implements StatementKernels<CudnnTensor> {
     const { session } = this.#executor
     const most = session.info.multiProcessors * NORM_BLOCKS_PER_MULTIPROCESSOR
     const parts = tensors.map(({ buffer, shape }) => ({ x: buffer, count: elementCount(shape) }))
-    const launches = Array.from({ length: Math.ceil(parts.length / TENSORS_OF_LAUNCH) }, (_, k) => {
-      const four = parts.slice(TENSORS_OF_LAUNCH * k, TENSORS_OF_LAUNCH * (k + 1))
-      const largest = Math.max(...four.map(({ count }) => count))
-      return { four, largest, blocks: Math.max(1, Math.min(Math.ceil(largest / ELEMENTS_PER_NORM_BLOCK), most)) }
-    })
-    const sum = launches.reduce((before, { blocks }) => before + blocks, 0)
+    const launches: { readonly four: typeof parts; readonly largest: number; readonly blocks: number }[] = []
+    let sum = 0
+    for (let first = 0; first < parts.length; first += TENSORS_OF_LAUNCH) {
+      const four = parts.slice(first, first + TENSORS_OF_LAUNCH)
+      const largest = four.reduce((most, { count }) => Math.max(most, count), 0)
+      const blocks = Math.max(1, Math.min(Math.ceil(largest / ELEMENTS_PER_NORM_BLOCK), most))
+      launches.push({ four, largest, blocks })
+      sum += blocks
+    }
     return this.#scalar('run the global norm', (operation, norm) => {
       const { list } = operation
       const partial = operation.own(list.allocate(sum * Float64Array.BYTES_PER_ELEMENT))
@@ -99,12 +102,17 @@ export class CudnnDenseKernels implements StatementKernels<CudnnTensor> {
   }
 
   /** Reads gradient and slots, writes variable and slots, in one pass over memory. */
-  update(update: OptimizerUpdate, written: readonly CudnnTensor[], source: TensorLike | undefined): void {
+  update(
+    update: OptimizerUpdate,
+    written: readonly CudnnTensor[],
+    source: TensorLike | undefined,
+    count?: CudnnTensor,
+  ): void {
     const operation = new Operation(this.#executor, 'update')
     const operands = {
       written: written.map(({ buffer }) => buffer),
       source: source && operation.operand(source),
-      steps: update.rule === 'adam' && update.count ? operation.operand(update.count) : undefined,
+      steps: count && operation.operand(count),
       guard: this.#guard?.buffer,
     }
     launchUpdate(this.#executor.session, operation.list, update, elementCount(written[0].shape), operands)

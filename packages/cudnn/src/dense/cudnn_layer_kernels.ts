@@ -65,9 +65,9 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
    */
   softmaxCrossEntropy: launching('run softmax cross-entropy', (operation, buffers, results, { rows, classes }) => {
     const [logits, labels, weights] = buffers
-    const fields = { gradient: results.logitsGradient, logits, labels, weights, rows, classes }
+    const fields = { gradient: results.logitsGradient, logits, labels, weights }
     addRowLosses(operation, rows, weights, results.loss, (sums) =>
-      operation.list.launch('softmax_cross_entropy', rows, BLOCK, { ...fields, ...sums }),
+      operation.list.launch('softmax_cross_entropy', rows, BLOCK, { rows, classes, ...fields, ...sums }),
     )
   }),
 
@@ -90,8 +90,8 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
     const fields = { dx, y, dy, count }
     if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
     // φ' of a bounded relu is 0 at the bound, as in TensorFlow's relu6: the gradient there must not pass.
-    else if (Number.isFinite(maximum)) operation.each('bounded_relu_gradient', count, { ...fields, maximum })
-    else operation.each('activation_gradient', count, { ...fields, activation: ACTIVATIONS.indexOf(activation) })
+    else if (Number.isFinite(maximum)) operation.each('bounded_relu_gradient', count, { maximum, ...fields })
+    else operation.each('activation_gradient', count, { activation: ACTIVATIONS.indexOf(activation), ...fields })
   }),
 
   /** y = x ⊙ mask; the mask is a function of seed, draw and element (Philox), so the backward draws it again. */
@@ -158,8 +158,8 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
    */
   attend: launching('attend', (operation, [x, scores, lengths], results, { time, batch, columns }) => {
     const count = batch * columns
-    operation.list.launch('attention_weights', batch, BLOCK, { ...results, scores, lengths, time, batch })
-    operation.each('attend', count, { ...results, x, lengths, count, time, batch, columns })
+    operation.list.launch('attention_weights', batch, BLOCK, { scores, lengths, time, batch, ...results })
+    operation.each('attend', count, { x, lengths, count, time, batch, columns, ...results })
   }),
 
   /**
@@ -189,9 +189,9 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
     const [times, period, phase, ratioOn, dopen] = buffers
     const { batch, units, leak } = numbers
     const shared = { times, period, phase, ratioOn, dopen, batch, units, leak }
-    const made = { dperiod: results.period, dphase: results.phase, dratioOn: results.ratioOn }
-    operation.each('phased_gate_gradients', units, { ...made, ...shared })
-    operation.each('phased_gate_time_gradient', batch, { dtimes: results.times, ...shared })
+    const { period: dperiod, phase: dphase, ratioOn: dratioOn, times: dtimes } = results
+    operation.each('phased_gate_gradients', units, { dperiod, dphase, dratioOn, ...shared })
+    operation.each('phased_gate_time_gradient', batch, { dtimes, ...shared })
   }),
 
   /** Mean loss over all elements, weighted by row, and its gradient with respect to the predictions. */
@@ -199,9 +199,9 @@ export const LAYER_LAUNCHES: { readonly [Name in Exclude<RowName, TensorRowName 
     const { rows, columns } = numbers
     const { loss, gradient } = results
     const rule = ELEMENT_LOSSES.indexOf(numbers.loss)
-    const fields = { gradient, predictions, targets, weights, rows, columns, rule }
+    const fields = { gradient, predictions, targets, weights }
     addRowLosses(operation, rows, weights, loss, (sums) =>
-      operation.list.launch('element_loss', rows, BLOCK, { ...fields, ...sums }),
+      operation.list.launch('element_loss', rows, BLOCK, { rows, columns, rule, ...fields, ...sums }),
     )
   }),
 }

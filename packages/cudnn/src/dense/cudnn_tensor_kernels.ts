@@ -45,14 +45,9 @@ const elements: Fill = ({ operation, name, count }, y, read, { walks }: { readon
   if (written < count) operation.list.add('clear', { to: y, offset: 0, bytes: y.bytes })
   for (const [k, walk] of walks.entries()) {
     const [a, b, c] = walks.length === 1 ? read : [read[k]]
-    const views = {
-      ...strides('y', walk, 0),
-      ...strides('a', walk, 1),
-      ...strides('b', walk, 2),
-      ...strides('c', walk, 3),
-    }
     const own = walkCount(walk)
-    const fields = { y, a, b, c, count: own, rule, n1: walk[1], n2: walk[2], n3: walk[3], ...views }
+    const fields = { y, a, b, c, count: own, rule, n1: walk[1], n2: walk[2], n3: walk[3] }
+    for (const [tensor, key] of ['y', 'a', 'b', 'c'].entries()) Object.assign(fields, strides(key, walk, tensor))
     operation.each('elements', own, fields as unknown as KernelFields<'elements'>)
   }
 }

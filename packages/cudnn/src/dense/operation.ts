@@ -92,15 +92,20 @@ export function rowKernels<Name extends RowName>(
   launches: { readonly [Row in Name]: RowLaunch<Row> },
 ): Pick<RowKernels, Name> {
   const kernels: Partial<Record<RowName, unknown>> = {}
-  for (const { name, results: patterns } of CHECKED_ROWS) {
+  for (const { name, results: patterns, operands: list } of CHECKED_ROWS) {
     if (!(name in launches)) continue
     // biome-ignore lint/suspicious/noExplicitAny: operands and numbers of any row
     const { action, launch } = launches[name as Name] as { action: string; launch: (...given: any[]) => void }
-    const named = <Value>(values: readonly Value[]) =>
-      values.length === 1 ? values[0] : Object.fromEntries(patterns.map(({ key }, k) => [key, values[k]]))
+    const named = <Value>(values: readonly Value[]) => {
+      if (values.length === 1) return values[0]
+      const record: Record<string, Value> = {}
+      for (let k = 0; k < values.length; k++) record[patterns[k].key] = values[k]
+      return record
+    }
+    const hasList = list.some(({ pattern }) => pattern.isList)
     kernels[name] = (operands: readonly TensorLike[], numbers: unknown, shapes: readonly (readonly number[])[]) =>
       named(
-        computed(executor, action, operands.flat(), shapes, (operation, read, results) =>
+        computed(executor, action, hasList ? operands.flat() : operands, shapes, (operation, read, results) =>
           launch(operation, read, named(results), numbers),
         ),
       )

@@ -40,18 +40,18 @@ export function launchUpdate(
       break
     case 'momentum': {
       const { momentum, nesterov } = update
-      const fields = { ...shared, v: first, momentum, ...ratesOf(update), nesterov: Number(nesterov) }
+      const fields = { v: first, momentum, nesterov: Number(nesterov), ...shared, ...ratesOf(update) }
       launchEach(session, list, 'apply_momentum', count, fields)
       break
     }
     case 'adam': {
       const { learningRate: rate, beta1, beta2, epsilon } = update
       // Formed in float64: rounding 0.999 to float32 would change 1 - 0.999 by some 1e-5 of its value.
-      const decays = { beta1, rest1: 1 - beta1, beta2, rest2: 1 - beta2 }
+      const [rest1, rest2, epsilonHat] = [1 - beta1, 1 - beta2, Number(update.epsilonHat)]
       // The same in every step that the device counts: scalars that do not change are not sent.
       const step = steps === undefined ? update.step : 1
       const tensor = { x, m: first, v: second, g, count }
-      const numbers = { steps, rate, ...decays, step, epsilon, epsilonHat: Number(update.epsilonHat), guard }
+      const numbers = { steps, rate, beta1, rest1, beta2, rest2, step, epsilon, epsilonHat, guard }
       // All threads read the count and the guard first, so a launch that writes one of them takes no other tensor.
       const joins = !written.some((buffer) => buffer === steps || buffer === guard)
       list.launchTensors('apply_adam', blocksOf(session, count), BLOCK, [tensor], numbers, joins)
@@ -59,13 +59,14 @@ export function launchUpdate(
     }
     case 'rmsProp': {
       const { decay, momentum, epsilon, epsilonInRoot } = update
-      const fields = { ...shared, s: first, v: second, decay, rest: 1 - decay, momentum, ...ratesOf(update), epsilon }
-      launchEach(session, list, 'apply_rms_prop', count, { ...fields, epsilonInRoot: Number(epsilonInRoot) })
+      const numbers = { decay, rest: 1 - decay, momentum, epsilon, epsilonInRoot: Number(epsilonInRoot) }
+      const fields = { s: first, v: second, ...shared, ...ratesOf(update), ...numbers }
+      launchEach(session, list, 'apply_rms_prop', count, fields)
       break
     }
     case 'adagrad': {
       const { learningRate: rate, epsilon, epsilonInRoot } = update
-      const fields = { ...shared, s: first, rate, epsilon, epsilonInRoot: Number(epsilonInRoot) }
+      const fields = { s: first, rate, epsilon, epsilonInRoot: Number(epsilonInRoot), ...shared }
       launchEach(session, list, 'apply_adagrad', count, fields)
       break
     }

@@ -92,7 +92,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** A launch of tensors: its words from `at` to `end`. */
 interface TensorLaunch {
-  readonly name: KernelName
+  readonly encoder: Encoder
   readonly shared: Fields
   readonly at: number
   end: number
@@ -124,6 +124,8 @@ const LAUNCH_KERNEL = COMMAND_ENCODERS.launchKernel.code
 /** The words of a launch before its fields; the third is the number of blocks. */
 const LAUNCH_HEAD = 4
 const SEGMENT = COMMAND_ENCODERS.segment.code
+const ALLOCATE = COMMAND_ENCODERS.allocate.code
+const RELEASE = COMMAND_ENCODERS.release.code
 const KERNEL_ENCODERS = encoders<KernelName, KernelShape>(KERNELS, (fields) => fields)
 const PERSISTENT_ENCODERS = encoders<PersistentKernelName, KernelShape>(PERSISTENT_KERNELS, (fields) => fields)
 /** An optional buffer, descriptor or host array that is left out. */
@@ -177,7 +179,7 @@ export class CommandList {
   /** Begins a segment: commands that succeed or fail together. */
   segment(action: string): this {
     this.actions.push(action)
-    this.#add('segment', {})
+    this.words.push(SEGMENT)
     return this
   }
 
@@ -196,9 +198,9 @@ export class CommandList {
 
   /** The memory of a buffer that another list was to allocate. */
   adopt(buffer: DeviceBuffer): DeviceBuffer {
-    this.#define(buffer, true)
-    this.#add('allocate', { buffer, bytes: buffer.bytes })
-    this.lifetimes.push(buffer.slot)
+    const slot = this.#define(buffer, true)
+    this.words.push(ALLOCATE, slot, buffer.bytes)
+    this.lifetimes.push(slot)
     return buffer
   }
 
@@ -208,14 +210,14 @@ export class CommandList {
     const slot = buffer.listId === this.id ? this.slots[buffer.slot] : undefined
     if (slot?.isAllocated !== true) return false
     slot.isReleased = true
-    this.#add('release', { buffer })
+    this.words.push(RELEASE, buffer.slot)
     this.lifetimes.push(~buffer.slot)
     return true
   }
 
   /** Frees a buffer that another list allocated. */
   free(buffer: DeviceBuffer): void {
-    this.#add('release', { buffer })
+    this.words.push(RELEASE, this.#slotOf(buffer, true))
   }
 
   /** Fills a buffer from a host array, which may change afterwards. */
@@ -261,22 +263,19 @@ export class CommandList {
   ): void {
     if (blocks === 0) return
     const { words } = this
+    const encoder = KERNEL_ENCODERS[name]
     const before = this.#joining
-    if (joins && before?.name === name && this.#takes(before, tensors.length, shared)) {
+    if (joins && before?.encoder === encoder && this.#takes(before, tensors.length, shared)) {
       words.pop()
       this.actions.pop()
       words[before.at + 2] = Math.max(words[before.at + 2], blocks)
-      this.#place(before, before.tensors, tensors)
-      before.tensors += tensors.length
+      this.#place(before, tensors, before.tensors + tensors.length)
       return
     }
-    const encoder = KERNEL_ENCODERS[name]
-    const launch = { name, shared, at: words.length, end: 0, tensors: tensors.length }
+    const launch = { encoder, shared, at: words.length, end: 0, tensors: 0 }
     words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
-    // Places without a tensor have the first one with no elements.
-    const none = { ...tensors[0], count: 0 }
-    const four = Array.from({ length: TENSORS_OF_LAUNCH }, (_, k) => tensors[k] ?? none)
-    this.#place(launch, 0, four)
+    this.#place(launch, tensors, TENSORS_OF_LAUNCH)
+    launch.tensors = tensors.length
     this.#encode(encoder, shared, TENSORS_OF_LAUNCH * encoder.ofTensors.length)
     launch.end = words.length
     this.#joining = joins ? launch : undefined
@@ -286,21 +285,28 @@ export class CommandList {
   #takes({ end, tensors, shared }: TensorLaunch, more: number, fields: Fields): boolean {
     const { words } = this
     if (tensors + more > TENSORS_OF_LAUNCH || words.length !== end + 1 || words[end] !== SEGMENT) return false
-    return Object.entries(fields).every(([key, value]) => Object.is(value, shared[key]))
+    for (const key in fields) if (!Object.is(fields[key], shared[key])) return false
+    return true
   }
 
-  /** Writes tensors to the places of a launch, from `first` on. */
-  #place({ name, at }: TensorLaunch, first: number, tensors: readonly Fields[]): void {
-    const { ofTensors, encodings } = KERNEL_ENCODERS[name]
-    for (const [field, key] of ofTensors.entries()) {
-      const begin = TENSORS_OF_LAUNCH * field
-      const encoding = encodings[begin]
-      for (let k = 0; k < tensors.length; k++) {
-        const value = tensors[k][key]
-        this.words[at + LAUNCH_HEAD + begin + first + k] =
-          encoding === 'number' ? (value as number) : this.#slotOf(value as DeviceBuffer, encoding === 'write')
+  /**
+   * Writes tensors to the places of a launch, after those that it has. A place up to `end` for which there is none has the first
+   * one with no elements.
+   */
+  #place(launch: TensorLaunch, tensors: readonly Fields[], end: number): void {
+    const { encoder, at, tensors: begin } = launch
+    const { ofTensors, encodings } = encoder
+    for (let field = 0; field < ofTensors.length; field++) {
+      const encoding = encodings[TENSORS_OF_LAUNCH * field]
+      for (let place = begin; place < end; place++) {
+        const tensor = tensors[place - begin]
+        const value = (tensor ?? tensors[0])[ofTensors[field]]
+        const isWritten = encoding === 'write'
+        const word = encoding === 'number' ? tensor && value : this.#slotOf(value as DeviceBuffer, isWritten)
+        this.words[at + LAUNCH_HEAD + TENSORS_OF_LAUNCH * field + place] = (word as number | undefined) ?? 0
       }
     }
+    launch.tensors = end
   }
 
   launchPersistent<Name extends PersistentKernelName>(
@@ -309,7 +315,7 @@ export class CommandList {
     fields: FieldsOf<(typeof PERSISTENT_KERNELS)[Name]>,
   ): void {
     const encoder = PERSISTENT_ENCODERS[name]
-    this.#add('launchPersistent', { ...launch, kernel: encoder.code })
+    this.#add('launchPersistent', { kernel: encoder.code, ...launch })
     this.#encode(encoder, fields as Fields)
   }
 

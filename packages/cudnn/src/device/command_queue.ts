@@ -152,7 +152,7 @@ export class CommandQueue {
   #encoded(list: CommandList | undefined, submission: Submission, releases: readonly number[]) {
     // The message is copied by the addon before it returns, so one array serves all submissions.
     const mode = (submission.mode ?? 0) | this.#mode
-    const { message, count } = messageOf(list, { ...submission, mode }, releases, this.#message)
+    const { message, count } = messageOf(list, submission, releases, this.#message, mode)
     this.#message = message
     if (list !== undefined) list.isSubmitted = true
     const targets = list !== undefined && list.targets.length > 0 ? list.targets : undefined
@@ -173,9 +173,10 @@ function failureOf(list: CommandList, error: unknown): unknown {
  */
 export function messageOf(
   list: CommandList | undefined,
-  { mode = 0, graph, scalars, buffers }: Submission,
+  { graph, scalars, buffers }: Submission,
   releases: readonly number[],
   room: Float64Array,
+  mode = 0,
 ): { readonly message: Float64Array; readonly count: number } {
   const words = list?.words ?? []
   const slots = list?.slots ?? []

@@ -63,6 +63,8 @@ export class BufferOwner {
   }
 
   release(): void {
-    for (const buffer of this.#owned.splice(0)) buffer.release()
+    const owned = this.#owned
+    for (let k = 0; k < owned.length; k++) owned[k].release()
+    owned.length = 0
   }
 }

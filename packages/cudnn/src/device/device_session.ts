@@ -115,12 +115,17 @@ export class DeviceSession implements BufferHome {
 
   /** Queues a list of {@link begin}. If it fails later, the buffers that it was to write carry the error. */
   post(list: CommandList): void {
-    if (list !== this.#step && !list.isEmpty) this.queue.post(list)
+    if (!this.records(list) && !list.isEmpty) this.queue.post(list)
   }
 
-  /** Like `post`, and as a graph if it recurs; settles once it was issued to the device, or recorded. */
+  /** Whether `list` is the step under way, which its end submits. */
+  records(list: CommandList): boolean {
+    return list === this.#step
+  }
+
+  /** Like `post`, and as a graph if it recurs; settles once it was issued to the device. */
   async submit(list: CommandList): Promise<void> {
-    if (list !== this.#step) await this.#graphs.submit(list)
+    if (!this.records(list)) await this.#graphs.submit(list)
   }
 
   /**
@@ -205,7 +210,7 @@ export class DeviceSession implements BufferHome {
   /** Submits the recorded commands; rejects with the first error of the step's calls. */
   async endStep(): Promise<void> {
     if (--this.#stepsUnderWay === 0) this.flush()
-    while (this.#submitted.length > 0) await Promise.all(this.#submitted.splice(0))
+    while (this.#submitted.length > 0) for (const submitted of this.#submitted.splice(0)) await submitted
   }
 
   /** Submits the commands recorded so far. */

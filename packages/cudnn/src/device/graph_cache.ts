@@ -79,8 +79,7 @@ export class GraphCache {
     const entry = this.#entryOf(list)
     const next = entry.next(list)
     if (next === 'capture') return this.#capture(entry, list)
-    if (next === 'issue') return this.#issue(entry, list)
-    return this.#replay(entry, next, list)
+    return this.#issue(entry, list, next === 'issue' ? undefined : next)
   }
 
   /**
@@ -122,19 +121,17 @@ export class GraphCache {
     return entry
   }
 
-  async #issue(entry: CacheEntry, list: CommandList, way: 'calls' | 'graph' = 'calls'): Promise<void> {
+  /** Queues the calls of `list`, or a launch of its graph. */
+  async #issue(entry: CacheEntry, list: CommandList, graph?: CapturedGraph): Promise<void> {
+    const way = graph === undefined ? 'calls' : 'graph'
     // A trial times the first few runs of each kind, by events of the device.
     const trial = entry.trialOf(way)
     const mode = MODE.promise | modeOf(way) | (trial ? MODE.timed : 0)
-    const numbers = await this.#queue.settle(list, { mode })
-    if (trial) entry.timed(trial, way, numbers[numbers.length - 1])
-  }
-
-  async #replay(entry: CacheEntry, graph: CapturedGraph, list: CommandList): Promise<void> {
     try {
-      await this.#issue(entry, graph.launchOf(list), 'graph')
+      const numbers = await this.#queue.settle(graph?.launchOf(list) ?? list, { mode })
+      if (trial) entry.timed(trial, way, numbers[numbers.length - 1])
     } catch (error) {
-      entry.refuse()
+      if (graph !== undefined) entry.refuse()
       throw error
     }
   }

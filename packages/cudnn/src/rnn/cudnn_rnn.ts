@@ -138,17 +138,20 @@ export class CudnnRnn extends Inspectable implements Rnn {
       // Either now, with a known plan, or in an exclusive section once the plan is made.
       const record = (list: CommandList, plan: RnnPlan) => {
         const buffers = this.#passes.forward(list, plan, given, owner)
-        const outputs = this.#passes.outputs(buffers)
+        const { output, outputH, outputC } = this.#passes.outputs(buffers)
         // cuDNN's backward reads y again, so a tape is stale after an update of the output too.
-        versions.note('output', outputs.output)
+        versions.note('output', output)
         const contents = training ? this.#passes.tapeContents(buffers) : undefined
         const { ledger } = memory
         const tape =
           contents && new CudnnTape(ledger, { rnn: this, contents, bytes: contents.buffers.reserve.bytes, versions })
         owner.release()
-        return { ...outputs, tape }
+        return { output, outputH, outputC, tape }
       }
-      if (known !== undefined) return await this.#submit(record(reading, known), known, reading)
+      if (known !== undefined) {
+        const results = record(reading, known)
+        return session.records(reading) ? results : await this.#submit(results, known, reading)
+      }
       // A separate list is queued here; one of a step is submitted by the flush of the section.
       session.post(reading)
       // The device must make a plan first.
@@ -169,19 +172,19 @@ export class CudnnRnn extends Inspectable implements Rnn {
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
     this.#life.check(action)
-    const { memory } = this.#executor
+    const { memory, session } = this.#executor
     checkOwnTape(tape, CudnnTape)
     const contents = tape.contentsFor(this)
     const { plan } = contents
     const given = checkBackwardArguments(memory, this.descriptor, plan.sizes, gradients)
-    return tape.serve(async () => {
+    return await tape.serve(() => {
       const owner = new BufferOwner()
       try {
         const list = this.#begin(action, plan)
         const buffers = this.#passes.backward(list, contents, this.#passes.operands(list, owner, given), owner)
         const results = this.#passes.gradients(plan, buffers, this.#layoutKey)
         owner.release()
-        return await this.#submit(results, plan, list)
+        return session.records(list) ? results : this.#submit(results, plan, list)
       } finally {
         owner.release()
       }
@@ -195,7 +198,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     const parts = { rnn: this, executor: this.#executor, planner: this.#planner, passes: this.#passes }
     const { descriptor, paramsSize } = this
     const given = checkParams(action, this.#executor.memory, descriptor, paramsSize, params)
-    return new CudnnStepper({ ...parts, descriptor, paramsSize, life: this.#life }, given, batch)
+    return new CudnnStepper({ descriptor, paramsSize, life: this.#life, ...parts }, given, batch)
   }
 
   /** The generator's states after all training forwards queued so far; empty without dropout. */

@@ -194,7 +194,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     const checked = this.#checkedParams()
     const elements = size.time * size.batch * hiddenColumns(descriptor)
     const output = allocating(ACTION, () => new DTYPES[memory.dtype].array(elements) as FloatArray)
-    const sizes = { ...size, sequenceLengths: null }
+    const sizes = { sequenceLengths: null, ...size }
     const key = PlanCache.key(sizes, false)
     const owners = { made: new BufferOwner(), kept: new BufferOwner() }
     try {
@@ -237,7 +237,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     // An exclusive section ends by JavaScript, which this call blocks: waiting during one would deadlock.
     session.checkCanWait(ACTION)
     session.flush()
-    const sizes = { ...size, sequenceLengths: null }
+    const sizes = { sequenceLengths: null, ...size }
     const plan = planner.planAndWait(PlanCache.key(sizes, false), sizes)
     const owners = { made: new BufferOwner(), kept: new BufferOwner() }
     try {
@@ -276,7 +276,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     session.flush()
     const list = session.list(ACTION)
     const frames = { data: input, shape: [size.time, size.batch, descriptor.inputSize] }
-    const given = { ...passes.operands(list, made, { input: frames, params: checked }), weights }
+    const given = { weights, ...passes.operands(list, made, { input: frames, params: checked }) }
     const picked = rows && this.#picked(list, rows, made)
     const record = (recorded: CommandList, plan: RnnPlan) => {
       const y = kept.own(this.#advance(recorded, plan, given, picked, made).retain())
@@ -295,7 +295,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     made: BufferOwner,
   ): DeviceBuffer {
     const [inputH, inputC] = this.#states.map((states) => this.#read(list, states, picked, made))
-    const { output, outputH, outputC } = this.#network.passes.forward(list, plan, { ...given, inputH, inputC }, made)
+    const { output, outputH, outputC } = this.#network.passes.forward(list, plan, { inputH, inputC, ...given }, made)
     // A segment is skipped as a whole after a failure before it: h and c keep the values of the last good step.
     list.segment('step a stream')
     for (const states of this.#states) {

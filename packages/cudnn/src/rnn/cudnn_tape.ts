@@ -50,7 +50,7 @@ export class CudnnTape extends RnnTape<TapeContents> {
   }
 
   /** Runs the one backward; the tape is consumed when it succeeds and stays open when it does not. */
-  async serve<Result>(backward: () => Promise<Result>): Promise<Result> {
+  async serve<Result>(backward: () => Result | Promise<Result>): Promise<Result> {
     this.#isInUse = true
     try {
       const result = await backward()

@@ -142,15 +142,15 @@ export class PersistentPass implements LayerKernels {
       for (const pseudoLayer of this.#pseudoLayers(layer)) {
         multiply(
           list,
-          { ...this.#types, typeC: CUBLAS_TYPES.float32 },
+          { typeC: CUBLAS_TYPES.float32, ...this.#types },
           { buffer: products },
           [this.#steps, inputSize, columns],
-          { ...input, stride: inputSize },
+          { stride: inputSize, ...input },
           { buffer: weights, offset: this.#bytes(pseudoLayer.input), stride: inputSize, transposed: true },
         )
         const { bias, recurrentBias } = pseudoLayer
         const operands = { y: output.buffer, hy, cy, saved, products, weights, hx, cx, lengths, bias, recurrentBias }
-        this.#launch(list, 'persistent_forward', { ...operands, ...this.#sizes(pseudoLayer, output) })
+        this.#launch(list, 'persistent_forward', Object.assign(operands, this.#sizes(pseudoLayer, output)))
       }
       input = output
     }
@@ -197,9 +197,9 @@ export class PersistentPass implements LayerKernels {
           const beta = first > 0 || pseudoLayer.isReverse ? 1 : 0
           const ofInput = { buffer: weights, ...place }
           multiply(list, this.#types, { buffer: dinput }, [this.#steps, count, inputSize], part, ofInput, beta)
-          const transposed = { ...part, transposed: true }
+          const transposed = { transposed: true, ...part }
           const ofWeights = { buffer: dw, ...place }
-          const factor = { ...input, stride: inputSize }
+          const factor = { stride: inputSize, ...input }
           multiply(list, this.#types, ofWeights, [count, this.#steps, inputSize], transposed, factor)
         }
         this.#multiplyRecurrent(list, pseudoLayer, { dw, dgates, hx, output })

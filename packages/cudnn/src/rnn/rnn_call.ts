@@ -172,15 +172,12 @@ export interface LayerKernels {
 
 /** The fields of cuDNN's calls that depend on the shape and on the forward alone; each call takes some of them. */
 function passFields(
-  { rnn, lengths, descriptors }: RnnCall,
-  { x, hx, cx, y, weights, reserve }: ForwardOperands,
+  { rnn: descriptor, lengths: { given: devSeqLengths }, descriptors }: RnnCall,
+  { x, hx, cx, y, weights: weightSpace, reserve: reserveSpace }: ForwardOperands,
   workSpace: DeviceBuffer,
 ) {
   const { x: xDesc, y: yDesc, h: hDesc, c: cDesc } = descriptors
-  return {
-    ...{ descriptor: rnn, devSeqLengths: lengths.given, xDesc, x, yDesc, y, hDesc, hx, cDesc, cx },
-    ...{ weightSpace: weights, workSpace, reserveSpace: reserve },
-  }
+  return { descriptor, devSeqLengths, xDesc, x, yDesc, y, hDesc, hx, cDesc, cx, weightSpace, workSpace, reserveSpace }
 }
 
 /**
@@ -194,12 +191,13 @@ export function callForward(
   results: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
 ): void {
   if (call.persistent !== undefined) {
-    call.persistent.forward(list, { ...operands, lengths: call.lengths.real }, results)
+    call.persistent.forward(list, { lengths: call.lengths.real, ...operands }, results)
     return
   }
   const workSpace = call.workSpace?.retain() ?? list.allocate(call.workspaceBytes)
   const mode = call.training ? FORWARD_MODE.training : FORWARD_MODE.inference
-  list.add('rnnForward', { ...passFields(call, operands, workSpace), ...results, mode })
+  const { hy, cy } = results
+  list.add('rnnForward', { mode, hy, cy, ...passFields(call, operands, workSpace) })
   workSpace.release()
 }
 
@@ -215,14 +213,16 @@ export function callBackward(
   results: InputGradients,
 ): void {
   if (call.persistent !== undefined) {
-    call.persistent.backward(list, { ...operands, lengths: call.lengths.real }, given, results)
+    call.persistent.backward(list, { lengths: call.lengths.real, ...operands }, given, results)
     return
   }
   const workSpace = call.workSpace?.retain() ?? list.allocate(call.workspaceBytes)
-  const fields = { ...passFields(call, operands, workSpace), reserveSpace: operands.reserve }
-  list.add('rnnBackwardData', { ...fields, ...given, ...results })
+  const fields = Object.assign(passFields(call, operands, workSpace), { reserveSpace: operands.reserve })
+  const { dy, dhy, dcy } = given
+  const { dx, dhx, dcx, dw } = results
+  list.add('rnnBackwardData', { dy, dhy, dcy, dx, dhx, dcx, ...fields })
   // cuDNN 9.24 refuses CUDNN_WGRAD_SET.
-  list.add('clear', { to: results.dw, offset: 0, bytes: results.dw.bytes })
-  list.add('rnnBackwardWeights', { ...fields, addGrad: WGRAD_ADD, dweightSpace: results.dw })
+  list.add('clear', { to: dw, offset: 0, bytes: dw.bytes })
+  list.add('rnnBackwardWeights', { addGrad: WGRAD_ADD, dweightSpace: dw, ...fields })
   workSpace.release()
 }

@@ -135,10 +135,10 @@ export class RnnPasses {
       if (finalC) this.#replaceEmptyRows(list, finalC, finalC, given.inputC, plan, sizes.c)
     }
     if (this.#network.cellClip === undefined) {
-      return { plan, output, outputH, outputC: finalC, kept: { ...operands, initialC: undefined, finalC: undefined } }
+      return { plan, output, outputH, outputC: finalC, kept: { initialC: undefined, finalC: undefined, ...operands } }
     }
     const outputC = own(finalC && this.#clipped(list, finalC, sizes.c.count, this.#network.cellClip))
-    return { plan, output, outputH, outputC, kept: { ...operands, initialC: given.inputC, finalC } }
+    return { plan, output, outputH, outputC, kept: { initialC: given.inputC, finalC, ...operands } }
   }
 
   /** Adds the backward of a training forward to `list`. */
@@ -214,7 +214,7 @@ export class RnnPasses {
     for (const buffer of Object.values(kept)) buffer?.retain()
     return {
       plan: plan.retain(),
-      buffers: { ...kept, reserve: required(kept.reserve, 'a training forward has a reserve space') },
+      buffers: Object.assign(kept, { reserve: required(kept.reserve, 'a training forward has a reserve space') }),
     }
   }
 

@@ -9,7 +9,7 @@ import {
   required,
   where,
 } from '@cudnn-rnn/canonical/rules'
-import { type BackendTensor, OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
+import { OPTIMIZER_RULES, type OptimizerRule } from '@cudnn-rnn/ops'
 import { checkHyperparameter } from './hyperparameter.js'
 
 type Row<Rule extends OptimizerRule> = (typeof OPTIMIZER_RULES)[Rule]
@@ -28,10 +28,7 @@ export type RuleValues<Rule extends OptimizerRule> = {
 export type OptimizerUpdate =
   | { readonly rule: 'addScaled'; readonly scale: number }
   | {
-      [Rule in Exclude<OptimizerRule, 'sgd'>]: { readonly rule: Rule } & RuleValues<Rule> & {
-          /** The scalar tensor that counts the updates if the step is NaN. */
-          readonly count?: BackendTensor | undefined
-        }
+      [Rule in Exclude<OptimizerRule, 'sgd'>]: { readonly rule: Rule } & RuleValues<Rule>
     }[Exclude<OptimizerRule, 'sgd'>]
 
 interface NamedOption {
@@ -52,6 +49,8 @@ export interface RuleArguments {
   readonly operandNames: readonly string[]
   readonly options: readonly NamedOption[]
   readonly optionNames: readonly string[]
+  /** The values of the options of the last update, which were checked, and that update. */
+  last?: { readonly given: readonly unknown[]; readonly update: OptimizerUpdate }
 }
 
 // Made once: a step of training looks a rule up for each variable.
@@ -89,31 +88,40 @@ export function checkRuleArguments(rule: unknown, slots: unknown): RuleArguments
   return row
 }
 
+/** The value of an option that a tensor counts. */
+const COUNTED = Symbol('counted')
+
 /**
- * An update whose options were checked by the table, with defaults in place.
+ * An update whose options were checked by the table, with defaults in place. A step of training makes one for each variable
+ * with the same options, which are checked once.
  *
- * @param count the tensor that was given as a count, if the executor reads it
+ * @param isCounted whether the executor reads its step from a tensor, which was given as the option
  * @throws RangeError `ERR_HYPERPARAMETER`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  */
 export function completeUpdate(
-  { rule, action, options: rows, optionNames }: RuleArguments,
+  row: RuleArguments,
   options: Readonly<Record<string, unknown>>,
-  count: BackendTensor | undefined,
+  isCounted: boolean,
 ): OptimizerUpdate {
-  checkOptionNames(action, options, optionNames)
+  checkOptionNames(row.action, options, row.optionNames)
+  const given: unknown[] = []
+  for (const { name, isCount } of row.options) given.push(isCount && isCounted ? COUNTED : options[name])
+  const { last } = row
+  if (last?.given.every((value, k) => Object.is(value, given[k]))) return last.update
+  const update = checkedUpdate(row, given)
+  row.last = { given, update }
+  return update
+}
+
+function checkedUpdate({ rule, action, options }: RuleArguments, given: readonly unknown[]): OptimizerUpdate {
   const values: Record<string, unknown> = { rule }
-  for (const row of rows) {
-    const given = options[row.name]
-    const value = given === undefined ? row.default : given
-    if (row.isCount && count !== undefined) values[row.name] = Number.NaN
-    else {
-      checkRuleValue(action, row, value)
-      values[row.name] = value
-    }
+  for (const [k, row] of options.entries()) {
+    const value = given[k] === undefined ? row.default : given[k]
+    if (value !== COUNTED) checkRuleValue(action, row, value)
+    values[row.name] = value === COUNTED ? Number.NaN : value
   }
   if (rule === 'sgd') return { rule: 'addScaled', scale: -(values['learningRate'] as number) }
-  if (count !== undefined) values['count'] = count
-  else if (rule === 'adam' && values['epsilonHat'] === true) {
+  if (rule === 'adam' && values['epsilonHat'] === true && !given.includes(COUNTED)) {
     // With t known, ε̂ is this ε of the algorithm: kernels on the host have one form.
     const { epsilon, beta2, step } = values as unknown as RuleValues<'adam'>
     values['epsilon'] = epsilon / Math.sqrt(1 - beta2 ** step)

@@ -51,7 +51,7 @@ export class KernelLstm implements HostLstm {
     return {
       backward({ outputs, h, c, gamma, beta }: HostLstmGradients): void {
         memory.life.check(run)
-        operations.lstmBackward({ ...job, dOutputs: outputs, dh: h, dc: c, dGamma: gamma, dBeta: beta })
+        operations.lstmBackward({ dOutputs: outputs, dh: h, dc: c, dGamma: gamma, dBeta: beta, ...job })
       },
     }
   }

@@ -154,11 +154,13 @@ export class KernelRnn extends Inspectable implements Rnn {
       output: memory.result(shapes.output, output, job),
       outputH: memory.result(shapes.h, hFinal, job),
       outputC: cFinal === null || shapes.c === undefined ? undefined : memory.result(shapes.c, cFinal, job),
+      tape: undefined as KernelTape | undefined,
     }
-    if (tape === null) return { ...result, tape: undefined }
+    if (tape === null) return result
     const contents = { sizes, params: paramsElements, paramsVersion, input: elements, kept: tape }
-    const versions = new OperandVersions({ ...operands, output: result.output })
-    return { ...result, tape: new KernelTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
+    const versions = new OperandVersions({ output: result.output, ...operands })
+    result.tape = new KernelTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions })
+    return result
   }
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
@@ -170,16 +172,16 @@ export class KernelRnn extends Inspectable implements Rnn {
     const { memory, operations, allocateResult } = this.#executor
     const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
     const elements = (gradient: TensorLike | null) => (gradient ? memory.floats(gradient) : null)
-    const given = { dOutput: elements(output), dhFinal: elements(outputH), dcFinal: elements(outputC) }
-
+    const [dOutput, dhFinal, dcFinal] = [elements(output), elements(outputH), elements(outputC)]
     const shapes = passShapes(descriptor, sizes)
     const dInput = allocateResult(elementCount(shapes.input))
     const dh = allocateResult(elementCount(shapes.h))
     const dc = shapes.c === undefined ? null : allocateResult(elementCount(shapes.c))
     const dParams = allocateResult(this.paramsSize)
-    const results = { dInput, dh, dc, dParams }
-    const own = { network: this.#network, rounds: this.#quantized.isRounded(sizes) }
-    const job = operations.backward({ ...own, input, params, paramsVersion, tape: kept, ...given, ...results })
+    const job = operations.backward({
+      ...{ network: this.#network, rounds: this.#quantized.isRounded(sizes), input, params, paramsVersion, tape: kept },
+      ...{ dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams },
+    })
     tape.consume()
     return {
       input: memory.result(shapes.input, dInput, job),

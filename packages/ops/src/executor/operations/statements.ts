@@ -31,8 +31,11 @@ export interface StatementKernels<Own extends BackendTensor> {
   clip(tensors: readonly Own[], limit: number): void
   /** Whether an update of Adam can read its step from a tensor. */
   readonly readsCounts?: boolean
-  /** @param written variable and slots, in the order of the rule. @param source gradient, source or mask. */
-  update(update: OptimizerUpdate, written: readonly Own[], source: TensorLike | undefined): void
+  /**
+   * @param written variable and slots, in the order of the rule. @param source gradient, source or mask.
+   * @param count the scalar that counts the updates if the step is NaN
+   */
+  update(update: OptimizerUpdate, written: readonly Own[], source: TensorLike | undefined, count?: Own): void
 }
 
 /** The operations that write tensors; they count their writes. */
@@ -95,10 +98,11 @@ export class Statements<Own extends VersionedTensor> implements Omit<DenseOps, R
     const { action, operandNames, isSourceNullable } = row
     checkIsObject(action, 'options', options)
     const count = 'step' in options ? this.#count(action, options.step) : undefined
-    const update = completeUpdate(row, options, count)
-    const written = [variable, ...(slots as readonly BackendTensor[])]
-    if (isSourceNullable && source === null) this.#update(action, update, operandNames.slice(0, -1), written, false)
-    else this.#update(action, update, operandNames, [...written, source as TensorLike])
+    const update = completeUpdate(row, options, count !== undefined)
+    const operands: TensorLike[] = [variable, ...(slots as readonly BackendTensor[])]
+    const hasSource = !(isSourceNullable && source === null)
+    if (hasSource) operands.push(source as TensorLike)
+    this.#update(action, update, operandNames, operands, hasSource, count)
   }
 
   /**
@@ -114,6 +118,7 @@ export class Statements<Own extends VersionedTensor> implements Omit<DenseOps, R
     names: readonly string[],
     operands: readonly TensorLike[],
     hasSource = true,
+    count?: Own,
   ): void {
     const memory = this.#memory
     memory.life.check(action)
@@ -122,7 +127,7 @@ export class Statements<Own extends VersionedTensor> implements Omit<DenseOps, R
     checkAlike(action, memory.dtype, names, taken)
     const source = hasSource ? taken.pop() : undefined
     const owned = taken.map((tensor, k) => writableTensor(memory, action, names[k], tensor))
-    this.#kernels.update(update, owned, source)
+    this.#kernels.update(update, owned, source, count)
     for (const tensor of owned) tensor.version++
   }
 
@@ -150,12 +155,14 @@ export class Statements<Own extends VersionedTensor> implements Omit<DenseOps, R
       )
     }
     const { dtype } = this.#memory
-    return Array.from(tensors as readonly BackendTensor[], (tensor, index) => {
+    const owned: Own[] = []
+    for (let index = 0; index < tensors.length; index++) {
       const name = `tensors[${index}]`
-      const taken = this.#taken(action, name, tensor)
+      const taken = this.#taken(action, name, tensors[index])
       const own = (isWritten ? writableTensor : ownTensor)(this.#memory, action, name, taken)
       checkRule(action, name, own, { dtype })
-      return own
-    })
+      owned.push(own)
+    }
+    return owned
   }
 }

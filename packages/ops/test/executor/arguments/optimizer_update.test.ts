@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { type BackendTensor, OPTIMIZER_RULES } from '@cudnn-rnn/ops'
+import { OPTIMIZER_RULES } from '@cudnn-rnn/ops'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
 import {
@@ -8,8 +8,8 @@ import {
   type RuleValues,
 } from '../../../src/executor/arguments/optimizer_update.js'
 
-const complete = (rule: Rule, options: object, count?: BackendTensor) =>
-  completeUpdate(checkRuleArguments(rule, OPTIMIZER_RULES[rule].slots), options as never, count)
+const complete = (rule: Rule, options: object, isCounted = false) =>
+  completeUpdate(checkRuleArguments(rule, OPTIMIZER_RULES[rule].slots), options as never, isCounted)
 const LEAST = {
   momentum: { learningRate: 0.1, momentum: 0.9 },
   adam: { learningRate: 0.1, step: 1 },
@@ -92,9 +92,18 @@ describe("completeUpdate's ε̂", () => {
   })
 
   it('is left to the device where the device counts the steps', () => {
-    const count = {} as BackendTensor
-    const update = complete('adam', { learningRate: 0.1, epsilon: 1e-7, epsilonHat: true, step: count }, count)
-    expect(update).toMatchObject({ epsilon: 1e-7, epsilonHat: true, step: Number.NaN, count })
+    const options = { learningRate: 0.1, epsilon: 1e-7, epsilonHat: true }
+    expect(complete('adam', { ...options, step: {} }, true)).toMatchObject({ ...options, step: Number.NaN })
+    // A step of its caller is checked, also after an update whose steps a tensor counts.
+    expect(() => complete('adam', { ...options, step: Number.NaN })).toThrow(coded('ERR_HYPERPARAMETER'))
+  })
+
+  it('is made once for options of equal values', () => {
+    const options = { learningRate: 0.1, epsilon: 1e-7, step: 3 }
+    const update = complete('adam', { ...options })
+    expect(complete('adam', { ...options })).toBe(update)
+    expect(complete('adam', { ...options, step: 4 })).toEqual({ ...update, step: 4 })
+    expect(complete('adam', { ...options, epsilon: -0 })).toEqual({ ...update, epsilon: -0 })
   })
 })
 

@@ -32,9 +32,9 @@ describe('statements', () => {
     ops.update('weightDecay', variable, [], null, { rate: 0.01 })
     const momentum = { learningRate: 0.1, momentum: 0.9, nesterov: false, rateInVelocity: false }
     expect(noted).toEqual([
-      ['update', { rule: 'momentum', ...momentum }, [variable, velocity], gradient],
-      ['update', { rule: 'addScaled', scale: -0.5 }, [variable], gradient],
-      ['update', { rule: 'weightDecay', rate: 0.01 }, [variable], undefined],
+      ['update', { rule: 'momentum', ...momentum }, [variable, velocity], gradient, undefined],
+      ['update', { rule: 'addScaled', scale: -0.5 }, [variable], gradient, undefined],
+      ['update', { rule: 'weightDecay', rate: 0.01 }, [variable], undefined, undefined],
     ])
   })
 
@@ -91,7 +91,7 @@ describe('the step of Adam', () => {
     const step = memory.zeros([])
     ops.update('adam', x, [m, v], zeros(2), { learningRate: 0.1, step, epsilon: 1e-3, epsilonHat: true })
     expect(noted[0][1]).toMatchObject({ rule: 'adam', step: Number.NaN, epsilon: 1e-3, epsilonHat: true })
-    expect((noted[0][1] as { count: unknown }).count).toBe(step)
+    expect(noted[0][4]).toBe(step)
     expect([x.version, m.version, v.version, step.version]).toEqual([1, 1, 1, 0])
   })
 
