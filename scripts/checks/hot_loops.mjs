@@ -21,8 +21,8 @@ export function functionsOf(assembly) {
   return functions
 }
 
-// Instructions of AVX-VNNI have a prefix.
-const MULTIPLY_ADD = /^(?:\{vex\}\s+)?(vfmadd\d+ps|fmla|vpdpbusd|vdpbf16ps)\b/
+// Instructions of AVX-VNNI have a prefix. An instruction of words multiplies and adds several times in each lane.
+const MULTIPLY_ADD = /^(?:\{vex\}\s+)?(vfmadd\d+ps|fmla|vpdpbusd|vdpbf16ps|sdot|smmla|bfdot|bfmmla)\b/
 const JUMP = /^(?:j[a-z]+|b(?:\.?[a-z]{2})?|cbn?z|tbn?z)\s+(?:[^.]*,\s*)?(\.L[\w$]+)$/
 const instructionOf = (line) => line.replace(/\s*\/\/.*$/, '').trim()
 
@@ -58,7 +58,7 @@ export function loadedBytes({ instructions }) {
   let bytes = 0
   for (const line of instructions) {
     if (/^(prefetch|prfm|lea|cmp|add|sub)/.test(line)) continue
-    if (/^vbroadcastss\s+[^,%]*\(/.test(line) || /\{1to\d+\}/.test(line)) bytes += 4
+    if (/^vp?broadcast(ss|d)\s+[^,%]*\(/.test(line) || /\{1to\d+\}/.test(line)) bytes += 4
     else if (/^v\w+\s+[^%]*\(%?[^)]*\),/.test(line))
       bytes += widths[/%([xyz]mm)/.exec(line.slice(line.indexOf(')')))[1]]
     else if (/^ldp\s+q/.test(line)) bytes += 32
@@ -73,6 +73,8 @@ export function cyclesOf(mca, triple, core, instructions) {
   const args = [
     `-mtriple=${triple}`,
     `-mcpu=${core}`,
+    // The models of 64-bit ARM's cores lack features that processors with them have.
+    ...(triple === 'aarch64' ? ['-mattr=+dotprod,+i8mm,+bf16'] : []),
     `-iterations=${iterations}`,
     '-instruction-info=0',
     '-resource-pressure=0',

@@ -1,6 +1,7 @@
 // Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator if there is a cross compiler:
 //   node scripts/testing/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
-// neon: the C++ tests, cross-compiled, under qemu-user, on NEON's kernels alone unless --every-kernel is given. thread: tests
+// neon: the C++ tests, cross-compiled, under qemu-user, on NEON's kernels alone unless --every-kernel is given, and the kernels
+// that are chosen on older processors. thread: tests
 // of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
 // kernels take minutes to compile and all share the passes that split the work; --every-kernel also runs the tests of one thread.
 // address: the C++ tests under AddressSanitizer with UBSan, without AVX-512's kernels unless --every-kernel is given: they are
@@ -83,7 +84,17 @@ const tests = {
       ? [[], {}, '']
       : [[`--test-case-exclude=${same}`], { CUDNN_RNN_WITHOUT_PORTABLE_KERNELS: '1' }, '-O0']
     const test = build('neon', [...parts, ...compilers, `-DCUDNN_RNN_PORTABLE_FLAGS=${portable}`], 'native_test')
-    run('qemu-aarch64', ['-L', '/usr/aarch64-linux-gnu', test, ...left], env)
+    const runOn = (processor, args, variables) =>
+      run('qemu-aarch64', ['-cpu', processor, '-L', '/usr/aarch64-linux-gnu', test, ...args], variables)
+    for (const [processor, sets] of [
+      ['cortex-a57', ['neon']],
+      ['neoverse-n1', ['neon-dotprod', 'neon']],
+      ['max', ['neon-i8mm-bf16', 'neon-dotprod', 'neon']],
+    ])
+      runOn(processor, ['--test-case=SupportedKernels*'], {
+        CUDNN_RNN_EXPECTED_KERNELS: [...sets, 'portable'].join(),
+      })
+    runOn('max', left, env)
   },
   thread() {
     if (!hasDoctest()) return

@@ -10,7 +10,9 @@ const BASELINE_ENVIRONMENT: Readonly<Record<InstructionSet, Readonly<Record<stri
   avx512: environment('avx512', 'AVX512_CORE', 'AVX512'),
   'avx2-vnni': environment('avx2', 'AVX2_VNNI', 'AVX2'),
   avx2: environment('avx2', 'AVX2', 'AVX2'),
-  // 64-bit ARM has no smaller set than this.
+  // The baselines choose among the sets of 64-bit ARM themselves.
+  'neon-i8mm-bf16': {},
+  'neon-dotprod': {},
   neon: {},
   portable: environment('default', 'SSE41', 'SSE4_2'),
 }

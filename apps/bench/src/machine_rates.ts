@@ -22,6 +22,8 @@ const FLAGS: Readonly<Record<InstructionSet, readonly string[]>> = {
   avx512: ['-mavx512f', '-mfma'],
   'avx2-vnni': ['-mavx2', '-mfma'],
   avx2: ['-mavx2', '-mfma'],
+  'neon-i8mm-bf16': [],
+  'neon-dotprod': [],
   neon: [],
   portable: [],
 }

@@ -8,7 +8,9 @@ const SET_TITLES = {
   avx512: 'AVX-512 without VNNI',
   'avx2-vnni': 'AVX2 with VNNI',
   avx2: 'AVX2',
-  neon: 'NEON',
+  'neon-i8mm-bf16': 'NEON',
+  'neon-dotprod': 'NEON without I8MM and BF16',
+  neon: 'NEON without dot products',
   portable: 'portable C++',
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -15,14 +16,19 @@ TEST_CASE("SupportedKernels are each there once, fastest first, and end with the
   REQUIRE(!supported.empty());
   CHECK(supported.back() == &kPortableKernels);
   // The order of INSTRUCTION_SETS in packages/cpu/src/instruction_set.ts, by which JavaScript names them.
-  const std::vector<std::string> known{"avx512-vnni", "avx512", "avx2-vnni", "avx2", "neon", "portable"};
+  const std::vector<std::string> known{"avx512-vnni",    "avx512",       "avx2-vnni", "avx2",
+                                       "neon-i8mm-bf16", "neon-dotprod", "neon",      "portable"};
   auto place = known.begin();
+  std::string names;
   for (const Kernels* kernels : supported) {
     INFO(kernels->name);
     place = std::find(place, known.end(), kernels->name);
     REQUIRE(place != known.end());
     place++;
+    names += std::string(names.empty() ? "" : ",") + kernels->name;
   }
+  // scripts/testing/test_native.mjs names the sets of the processors that it emulates.
+  if (const char* expected = std::getenv("CUDNN_RNN_EXPECTED_KERNELS")) CHECK(names == expected);
   for (size_t k = 1; k < supported.size(); k++) {
     CHECK(supported[k - 1]->f32.operations_per_ns >= supported[k]->f32.operations_per_ns);
   }

@@ -12,7 +12,10 @@ import { type CpuBackend, type CpuBackendOptions, openCpuBackend } from '../src/
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 /** Bits of the inputs of the instruction sets that multiply int8 weights in integers. */
-const INPUT_BITS: Readonly<Record<string, number>> = { 'avx512-vnni': 16, avx512: 15, 'avx2-vnni': 16, avx2: 15 }
+const INPUT_BITS: Readonly<Record<string, number>> = {
+  ...{ 'avx512-vnni': 16, avx512: 15, 'avx2-vnni': 16, avx2: 15 },
+  ...{ 'neon-i8mm-bf16': 16, 'neon-dotprod': 16 },
+}
 
 const FORMATS = ['bfloat16', 'int8', 'bfloat16 products', 'int8 products'] as const
 type Format = 'float32' | (typeof FORMATS)[number]

@@ -18,7 +18,10 @@ export const OPEN_BACKEND_OPTIONS = {
   libraryDir: checkedElsewhere<string | undefined>(),
   /** Threads of the cpu executor, default: physical cores; and of the wasm executor, default: half of the logical processors, at most 4. */
   threads: checkedElsewhere<number | undefined>(),
-  /** Instruction set of the CPU executor's kernels: avx512-vnni, avx512, avx2-vnni, avx2, neon or portable. Default: the best there is. */
+  /**
+   * Instruction set of the CPU executor's kernels: avx512-vnni, avx512, avx2-vnni, avx2, neon-i8mm-bf16, neon-dotprod, neon or
+   * portable. Default: the best there is.
+   */
   instructionSet: checkedElsewhere<InstructionSet | undefined>(),
   /** Kernels of the wasm executor in place of those that its package has inlined: see its option of the same name. */
   module: checkedElsewhere<object | undefined>(),

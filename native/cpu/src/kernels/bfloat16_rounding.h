@@ -45,18 +45,21 @@ static inline void RoundPairs(const float* x, ptrdiff_t stride, ptrdiff_t rows, 
 // Blocks of a transposition: a line of words.
 inline constexpr ptrdiff_t kTransposedBlock = 16;
 
-// words [columns, rows] = block [rows, columns]ᵀ
-static inline void StoreTransposed(const uint32_t (&block)[kTransposedBlock][kTransposedBlock], ptrdiff_t rows,
-                                   ptrdiff_t columns, uint32_t* words, ptrdiff_t words_stride) {
-  for (ptrdiff_t column = 0; column < columns; column++) {
-    for (ptrdiff_t row = 0; row < rows; row++) words[column * words_stride + row] = block[row][column];
-  }
-}
+// Where the words of a row of a rows_copy are: row after row.
+class SingleRow {
+ public:
+  SingleRow(ptrdiff_t row, ptrdiff_t, ptrdiff_t words) : first_(row * words) {}
+  ptrdiff_t operator()(ptrdiff_t word) const { return first_ + word; }
+
+ private:
+  ptrdiff_t first_;
+};
 
 static inline ptrdiff_t AtMostBlock(ptrdiff_t count) { return count < kTransposedBlock ? count : kTransposedBlock; }
 
-// Bfloat16Products::copy_columns, kRows rows to a word: two as pairs, or one as a rounded float32.
-template <ptrdiff_t kRows>
+// Bfloat16Products::copy_columns, kRows rows to a word: two as pairs, or one as a rounded float32. The columns of x are
+// the rows of the copy.
+template <ptrdiff_t kRows, typename RowOfCopy = SingleRow>
 static void CopyRoundedColumns(const float* x, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t columns, uint32_t* words) {
   const ptrdiff_t count = (rows + kRows - 1) / kRows;
   uint32_t block[kTransposedBlock][kTransposedBlock];
@@ -73,7 +76,10 @@ static void CopyRoundedColumns(const float* x, ptrdiff_t stride, ptrdiff_t rows,
           for (ptrdiff_t j = 0; j < width; j++) block[row][j] = RoundedBits(from[row * stride + j]);
         }
       }
-      StoreTransposed(block, height, width, words + k * count + first, count);
+      for (ptrdiff_t column = 0; column < width; column++) {
+        const RowOfCopy place(k + column, columns, count);
+        for (ptrdiff_t row = 0; row < height; row++) words[place(first + row)] = block[row][column];
+      }
     }
   }
 }
@@ -90,7 +96,9 @@ static inline void RoundTransposedPairs(const float* x, ptrdiff_t stride, ptrdif
         const float* from = x + (first + row) * stride + 2 * k;
         for (ptrdiff_t j = 0; j < pairs; j++) block[row][j] = RoundedPair(from[2 * j], from[2 * j + 1]);
       }
-      StoreTransposed(block, height, pairs, words + k * words_stride + first, words_stride);
+      for (ptrdiff_t j = 0; j < pairs; j++) {
+        for (ptrdiff_t row = 0; row < height; row++) words[(k + j) * words_stride + first + row] = block[row][j];
+      }
     }
   }
 }

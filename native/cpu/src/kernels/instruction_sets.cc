@@ -2,7 +2,16 @@
 
 #include <stdint.h>
 
-#if defined(CUDNN_RNN_X86)
+#if defined(CUDNN_RNN_NEON_DOTS)
+#if defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#elif defined(_WIN32)
+// Not windows.h, whose macros reach the files that a unity build compiles with this one.
+extern "C" __declspec(dllimport) int __stdcall IsProcessorFeaturePresent(unsigned long feature);
+#endif
+#elif defined(CUDNN_RNN_X86)
 #if defined(_MSC_VER)
 #include <immintrin.h>
 #include <intrin.h>
@@ -75,6 +84,28 @@ bool IsOfIntel() {
   return vendor.b == 0x756e6547 && vendor.d == 0x49656e69 && vendor.c == 0x6c65746e;
 }
 #endif
+#elif defined(CUDNN_RNN_NEON_DOTS)
+// The operating system lists the processor's features: Linux by the bits of its arm64/elf_hwcaps.rst, macOS by name
+// (https://developer.apple.com/documentation/kernel/1387446-sysctlbyname), Windows by the numbers of
+// IsProcessorFeaturePresent. An older system that does not know a feature lacks it.
+#if defined(__linux__)
+bool HasDotProducts() { return (getauxval(AT_HWCAP) >> 20 & 1) != 0; }
+bool HasMatrices() { return (getauxval(AT_HWCAP2) >> 13 & 3) == 3; }
+#elif defined(__APPLE__)
+bool Has(const char* name) {
+  int value = 0;
+  size_t size = sizeof value;
+  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+}
+bool HasDotProducts() { return Has("hw.optional.arm.FEAT_DotProd"); }
+bool HasMatrices() { return Has("hw.optional.arm.FEAT_I8MM") && Has("hw.optional.arm.FEAT_BF16"); }
+#elif defined(_WIN32)
+bool HasDotProducts() { return IsProcessorFeaturePresent(43) != 0; }
+bool HasMatrices() { return IsProcessorFeaturePresent(66) != 0 && IsProcessorFeaturePresent(68) != 0; }
+#else
+bool HasDotProducts() { return false; }
+bool HasMatrices() { return false; }
+#endif
 #endif
 
 }  // namespace
@@ -101,6 +132,10 @@ std::vector<const Kernels*> SupportedKernels() {
   if (HasAvx2() && HasAvxVnni()) supported.push_back(&kAvx2VnniKernels);
   if (HasAvx2()) supported.push_back(&kAvx2Kernels);
 #elif defined(CUDNN_RNN_NEON)
+#if defined(CUDNN_RNN_NEON_DOTS)
+  if (HasDotProducts() && HasMatrices()) supported.push_back(&kNeonMatrixKernels);
+  if (HasDotProducts()) supported.push_back(&kNeonDotKernels);
+#endif
   supported.push_back(&kNeonKernels);
 #endif
   supported.push_back(&kPortableKernels);

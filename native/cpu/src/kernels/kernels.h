@@ -353,6 +353,15 @@ void ProductByBfloat16Dots(const PanelProduct<float>& product);
 #endif
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;
+#if defined(CUDNN_RNN_NEON_DOTS)
+// The same with products of int8 weights by SDOT, and with those by SMMLA and products of bfloat16 by BFMMLA.
+extern const Kernels kNeonDotKernels;
+extern const Kernels kNeonMatrixKernels;
+void ProductByInt8Dots(const PanelProduct<float>& product);
+void ProductByInt8Matrices(const PanelProduct<float>& product);
+// Its rows_copy is in the order of PairedRow.
+void ProductByBfloat16Matrices(const PanelProduct<float>& product);
+#endif
 #elif defined(__wasm__)
 // Three tables, so that a module of one element type is linked without the kernels of the other.
 extern const KernelTable<float> kWasmFloat32Kernels;

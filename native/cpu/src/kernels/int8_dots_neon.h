@@ -1,0 +1,146 @@
+// Products of int8 weights in integers, exactly, by SDOT or SMMLA (I of dot_tiles_neon.h).
+//
+// A row of a is brought to 8 bits, q = round(a / max|a| · 127), if the copy is in bytes. Else to 16,
+// q = round(a / max|a| · 32512), in two signed digits, q = 256·high + low, which are two rows of the copy. The rounding
+// of a is then 2^-16 of its largest element; the weights have lost 2^-8.
+#pragma once
+
+#include "kernels/dot_tiles_neon.h"
+#include "kernels/int8_group.h"
+
+namespace {
+
+static_assert(kInt8GroupRows == 4, "A word is four rows of a column");
+
+// SDOT: four products of bytes, added to 32 bits, for each of four columns (Arm Architecture Reference Manual, SDOT by
+// element).
+struct Int8DotsNeon {
+  using Sums = int32x4_t;
+  static constexpr bool kMultipliesMatrices = false;
+
+  static int32x4_t Zeros() { return vdupq_n_s32(0); }
+  template <int kLane>
+  static int32x4_t DotLane(int32x4_t sums, uint32x4_t w, uint32x4_t x) {
+    return vdotq_laneq_s32(sums, vreinterpretq_s8_u32(w), vreinterpretq_s8_u32(x), kLane);
+  }
+};
+
+inline constexpr ptrdiff_t kBlockWords = kInt8BlockRows / kInt8GroupRows;
+// The largest q whose high digit is at most 127.
+inline constexpr float kTwoDigitsLimit = 127 * 256;
+
+static inline ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
+static inline ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t block) {
+  const ptrdiff_t left = depth - block * kInt8BlockRows;
+  return left < kInt8BlockRows ? left : kInt8BlockRows;
+}
+static inline ptrdiff_t WordsOf(ptrdiff_t block_rows) { return (block_rows + kInt8GroupRows - 1) / kInt8GroupRows; }
+
+static inline void StoreTwo(int8x8_t bytes, const PairedRow& row, ptrdiff_t word, ptrdiff_t words, uint32_t* to) {
+  const uint32x2_t two = vreinterpret_u32_s8(bytes);
+  to[row(word)] = vget_lane_u32(two, 0);
+  if (word + 1 < words) to[row(word + 1)] = vget_lane_u32(two, 1);
+}
+
+// One row of a block, of rows whose digits go to `to`. Returns the scale of the integers; NaN for a row that is not
+// finite.
+template <bool kInBytes>
+static float QuantizeBlock(const float* a, ptrdiff_t count, ptrdiff_t row, ptrdiff_t rows, uint32_t* to) {
+  constexpr float kLargest = kInBytes ? kInt8Limit : kTwoDigitsLimit;
+  const ptrdiff_t words = WordsOf(count);
+  // By integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the largest patterns
+  // of all.
+  uint32x4_t magnitude = vdupq_n_u32(0);
+  for (ptrdiff_t k = 0; k < count; k += 8) {
+    const float32x4x2_t x = LoadEight(a + k, count - k);
+    magnitude = vmaxq_u32(magnitude, vreinterpretq_u32_f32(vabsq_f32(x.val[0])));
+    magnitude = vmaxq_u32(magnitude, vreinterpretq_u32_f32(vabsq_f32(x.val[1])));
+  }
+  const float limit = vgetq_lane_f32(vreinterpretq_f32_u32(vdupq_n_u32(vmaxvq_u32(magnitude))), 0);
+  const bool finite = limit <= 3.402823466e38f;
+  // If the factor would overflow, the products are nothing beside any weight's rounding.
+  const float32x4_t factor = vdupq_n_f32(finite && limit > 1e-30f ? kLargest / limit : 0.0f);
+  constexpr int kDigits = kInBytes ? 1 : 2;
+  const PairedRow low(kDigits * row, kDigits * rows, words), high(kDigits * row + 1, kDigits * rows, words);
+  for (ptrdiff_t k = 0; k < count; k += 8) {
+    const float32x4x2_t x = LoadEight(a + k, count - k);
+    // FCVTNS rounds to nearest even.
+    const int32x4_t first = vcvtnq_s32_f32(vmulq_f32(x.val[0], factor));
+    const int32x4_t second = vcvtnq_s32_f32(vmulq_f32(x.val[1], factor));
+    const int16x8_t q = vcombine_s16(vmovn_s32(first), vmovn_s32(second));
+    StoreTwo(vmovn_s16(q), low, k / 4, words, to);
+    // q less its low digit, in -128…127, is 256 times the high one.
+    if constexpr (!kInBytes) StoreTwo(vshrn_n_s16(vaddq_s16(q, vdupq_n_s16(128)), 8), high, k / 4, words, to);
+  }
+  return finite ? limit / kLargest : kNaN;
+}
+
+// The product of rows in bytes, or in two digits.
+template <typename I, bool kInBytes>
+struct Int8Product {
+  using Instructions = I;
+  static constexpr int kDigits = kInBytes ? 1 : 2;
+  static constexpr bool kWholePairs = !kInBytes;
+
+  // The digits of a block of all rows.
+  static uint32_t* Digits(const PanelProduct<float>& p, ptrdiff_t block) {
+    return p.rows_copy->words + block * kBlockWords * kDigits * p.rows;
+  }
+
+  // All rows of a, once for all panels that a thread multiplies with it.
+  static void Quantize(const PanelProduct<float>& p) {
+    const ptrdiff_t blocks = BlocksOf(p.depth);
+    for (ptrdiff_t row = 0; row < p.rows; row++) {
+      for (ptrdiff_t block = 0; block < blocks; block++) {
+        p.rows_copy->factors[row * blocks + block] = QuantizeBlock<kInBytes>(
+            p.a + row * p.a_stride + block * kInt8BlockRows, BlockRows(p.depth, block), row, p.rows, Digits(p, block));
+      }
+    }
+    p.rows_copy->version = p.version;
+  }
+
+  // kRows digits of rows x kVectors vectors, over the whole depth. A separate function, which
+  // scripts/checks/check_hot_loops.mjs finds.
+  template <int kRows, int kVectors>
+  [[gnu::noinline]] static void Multiply(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
+    const ptrdiff_t blocks = BlocksOf(p.depth);
+    const auto* panel = static_cast<const uint32_t*>(p.panel) + column;
+    for (ptrdiff_t block = 0; block < blocks; block++, panel += kBlockWords * p.panel_stride) {
+      const ptrdiff_t words = WordsOf(BlockRows(p.depth, block));
+      const auto store = [&](const auto& sums) {
+        CUDNN_RNN_UNROLL
+        for (int i = 0; i < kRows; i += kDigits) {
+          const ptrdiff_t row_of_a = (row + i) / kDigits;
+          float* c = p.c + row_of_a * p.c_stride + column;
+          // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
+          const float* init = block > 0 ? c : p.init == nullptr ? nullptr : p.init + row_of_a * p.init_stride + column;
+          const float32x4_t factor = vdupq_n_f32(p.rows_copy->factors[row_of_a * blocks + block]);
+          CUDNN_RNN_UNROLL
+          for (int j = 0; j < kVectors; j++) {
+            // The sum of bytes, at most 1024 · 127 · 127 < 2^24, and that of each digit, at most 1024 · 128 · 127, are
+            // exact in float32.
+            float32x4_t sum = vcvtq_f32_s32(sums[i / 2][j][i % 2]);
+            if constexpr (!kInBytes) sum = vfmaq_n_f32(sum, vcvtq_f32_s32(sums[i / 2][j][1]), 256);
+            const float32x4_t start = init == nullptr ? vdupq_n_f32(0) : vld1q_f32(init + j * kColumns);
+            const float32x4_t scale = vmulq_f32(vld1q_f32(p.scales + column + j * kColumns), factor);
+            vst1q_f32(c + j * kColumns, vfmaq_f32(start, sum, scale));
+          }
+        }
+      };
+      DotTile<I, kRows, kVectors>::Multiply(Digits(p, block) + row * words, words, panel, p.panel_stride, store);
+    }
+  }
+
+  static void Product(const PanelProduct<float>& p) {
+    if (p.rows_copy->version != p.version) Quantize(p);
+    Tiles<Int8Product>(p, kDigits * p.rows);
+  }
+};
+
+// KernelTable::product_int8.
+template <typename I>
+static void ProductOfInt8(const PanelProduct<float>& p) {
+  p.rows_copy->in_bytes ? Int8Product<I, true>::Product(p) : Int8Product<I, false>::Product(p);
+}
+
+}  // namespace
