@@ -1,6 +1,6 @@
 import { conv1d, conv2d } from '../kinds/convolution.js'
-import { maxPool2d } from '../kinds/max_pooling.js'
-import { averagePool2d, spreadLength, spreadRows, spreadSteps } from '../kinds/step_windows.js'
+import type { maxPool2d } from '../kinds/max_pooling.js'
+import { type averagePool2d, spreadLength, spreadRows, spreadSteps } from '../kinds/step_windows.js'
 import { timeDistributed } from '../kinds/time_distributed.js'
 import { windowCount } from '../kinds/windows.js'
 import type { LayerDefinition } from '../layer.js'
