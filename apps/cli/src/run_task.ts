@@ -11,7 +11,7 @@ import type { RunOptions } from './run_options.js'
 import { beginRun, checkNoRun, isResume, type RunSettings, readRunSettings } from './run_settings.js'
 import { resumedSettings, type SettingOption } from './setting_options.js'
 
-/** Options of a command that trains a task: `classify` or `forecast`. */
+/** Options of a command that trains a task: `train`, `classify` or `forecast`. */
 export interface TaskRequest<Settings> extends RunOptions {
   readonly directory: string
   /** Names of the options that are given on the command line. */
@@ -45,14 +45,16 @@ export interface TrainingTask<Settings, Saved, Run, Result> {
    * @param saved the settings of a run to be resumed.
    */
   open(world: Communicator, request: TaskRequest<Settings>, asked: Settings, saved: Saved | null): Promise<Run>
+  /** Whether the run that the directory holds may be replaced without `--overwrite`. */
+  replaces?(request: TaskRequest<Settings>): Promise<boolean>
   /** The text before the progress display. */
   introduction(run: Run): string
   /** The report. */
   page(run: Run, result: Result): Promise<string>
   /** Other files, by their names. */
   files?(run: Run, result: Result): Readonly<Record<string, string>>
-  /** The last line of `--json`. */
-  summary(run: Run, result: Result): object
+  /** The last line of `--json`, if there is one. */
+  summary(run: Run, result: Result): object | undefined
   /** The text after the progress display. */
   conclusion(run: Run, result: Result, page: string): readonly string[]
 }
@@ -84,7 +86,8 @@ async function trainOver<
   const { directory, json = false, maxSeconds, wire } = request
   const saved = await onFirst(world, async () => {
     if (isResume(directory, request.resume)) return await readRunSettings<Saved>(directory, task.format)
-    if (!request.overwrite) checkNoRun(directory)
+    const replaces = request.overwrite || (await task.replaces?.(request))
+    if (!replaces) checkNoRun(directory)
     return null
   })
   const run = await onEach(world, () => {
@@ -104,11 +107,9 @@ async function trainOver<
     for (const [name, text] of Object.entries(task.files?.(run, result) ?? {})) {
       await writeFileAtomic(join(directory, name), text)
     }
-    process.stdout.write(
-      json
-        ? `${visibleJson(task.summary(run, result))}\n`
-        : `${task.conclusion(run, result, visibleText(page)).join('\n')}\n`,
-    )
+    const summary = json ? task.summary(run, result) : undefined
+    if (summary !== undefined) process.stdout.write(`${visibleJson(summary)}\n`)
+    if (!json) process.stdout.write(`${task.conclusion(run, result, visibleText(page)).join('\n')}\n`)
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
     run.dispose()

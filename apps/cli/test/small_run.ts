@@ -3,7 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { CharModelSizes } from '../src/character/char_language_model.js'
-import type { NewRun, TrainingPlan } from '../src/character/training_run.js'
+import { openCommunicator } from '@cudnn-rnn/rnn'
+import { openTraining } from '../src/character/run_training.js'
+import {
+  type AskedSettings,
+  CHARACTER_FORMAT,
+  type CharacterResult,
+  type CharacterSettings,
+  type TrainingPlan,
+  type TrainingRun,
+} from '../src/character/training_run.js'
+import { beginOnFirst } from '../src/ranks.js'
+import { beginRun, readRunSettings } from '../src/run_settings.js'
 
 /** 3,600 characters of 10 kinds that a small model learns quickly. */
 export const SMALL_TEXT = 'call me. some sea, call.\n'.repeat(144)
@@ -42,7 +53,32 @@ export async function writeSmallText(directory: string): Promise<string> {
   return path
 }
 
-export function smallRun(textFile: string, changes: { steps?: number; dropout?: number; numLayers?: number }): NewRun {
+export function smallRun(
+  textFile: string,
+  changes: { steps?: number; dropout?: number; numLayers?: number },
+): AskedSettings {
   const { steps = SMALL_PLAN.steps, ...sizes } = changes
   return { textFile, plan: { ...SMALL_PLAN, steps }, sizes: { ...SMALL_SIZES, ...sizes } }
+}
+
+/** Trains a new run, or resumes one without `settings`, in this process: without output, to the end or to the step `stopAfter`. */
+export async function trainCharacters(
+  directory: string,
+  backend: string,
+  settings?: AskedSettings,
+  stopAfter = Number.POSITIVE_INFINITY,
+): Promise<CharacterResult & { readonly run: TrainingRun }> {
+  await using world = await openCommunicator('none')
+  const saved = settings === undefined ? await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT) : null
+  const run = await openTraining(world, { directory, backend }, settings ?? (saved as CharacterSettings), saved)
+  await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
+    if (saved === null) await beginRun(directory, run.settings)
+  })
+  const controller = new AbortController()
+  const onStep = ({ step }: { readonly step: number }) => {
+    if (step === stopAfter) controller.abort()
+  }
+  const { signal } = controller
+  const result = await run.run({ json: false, isResumed: saved !== null, quiet: true, signal, onStep })
+  return { ...(result as CharacterResult), run }
 }

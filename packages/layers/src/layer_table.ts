@@ -644,7 +644,8 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           plan: (at) => {
             const { options, input, name } = at
             if (options.value('axis') === null) throw options.wrong('axis', 'one axis')
-            if (input.isSequence && String(options.value('axis')) === '1') return { layers: [timeSoftmax(name)] }
+            const isOverTime = input.isSequence && input.isRow !== true && String(options.value('axis')) === '1'
+            if (isOverTime) return { layers: [timeSoftmax(name)] }
             lastAxis('its axis must be the last one').read(at, 'axis', {})
             return { layers: [activation('softmax', name)] }
           },

@@ -247,6 +247,7 @@ describe('Keras', () => {
     ['rnn', [rnn(new LSTMCell(2, { usePeepholes: true }))]],
     ['concat', [concat([attentionPooling(), meanOverTime()])]],
     ['a clip', [cudnnLSTM({ numUnits: 2, cellClip: 1 })]],
+    ['an operation in each step', [timeDistributed([lastStep()], { steps: 3 })]],
   ])('export refuses a layer without a counterpart: %s (ERR_NO_EXPORT)', async (_, layers) => {
     using backend = openReferenceBackend()
     using model = sequential(backend, layers, { inputSize: 3 })

@@ -1,71 +1,72 @@
-import { join } from 'node:path'
-import { writeFileAtomic } from '@cudnn-rnn/checkpoint/files'
 import { tableText } from '@cudnn-rnn/rnn/report'
-import type { Communicator } from '@cudnn-rnn/rnn'
+import { type Communicator, Dataset } from '@cudnn-rnn/rnn'
+import { truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { visibleLines, visibleText } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from '../coded_error.js'
 import { colors } from '../colors.js'
+import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
-import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand, shellWord } from '../invocation.js'
-import type { LoggedFitResult } from '../logged_fit.js'
-import { onEach, onFirst, overRanks, rankLines, rankSpeeds } from '../ranks.js'
-import type { RunOptions } from '../run_options.js'
-import { checkNoRun, isResume } from '../run_settings.js'
-import { unfinishedLines } from '../run_task.js'
+import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
+import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
+import { windowBatch } from './char_language_model.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
-import { isRunOfDemo, type NewRun, type Sample, TrainingRun } from './training_run.js'
+import { ngramBits } from './evaluation.js'
+import { loadCorpus } from './text_corpus.js'
+import {
+  type AskedSettings,
+  CHARACTER_FORMAT,
+  CHARACTER_SETTINGS,
+  type CharacterResult,
+  type CharacterSettings,
+  isRunOfDemo,
+  TrainingRun,
+} from './training_run.js'
 
 /** Options of the command. */
-export interface TrainingRequest extends RunOptions {
-  readonly directory: string
-  readonly textFile: string | undefined
-  /** Names of the options that are given on the command line. */
-  readonly given: ReadonlySet<string>
-  /** A demo may be run again and again: it replaces the run of another one, but no other. */
-  readonly isDemo?: boolean
-  readonly settings: Pick<NewRun, 'plan' | 'sizes'>
-}
-
-const SAMPLE_LENGTH = 400
+export type TrainingRequest = TaskRequest<AskedSettings>
 
 /** Trains as requested, then prints a sample and writes a report page into the run's directory. */
 export async function runTraining(request: TrainingRequest): Promise<void> {
-  await overRanks((world) => trainOver(world, request))
+  const page = async (run: TrainingRun, { training, sampled }: CharacterResult) =>
+    characterPage(run, training.reports, sampled, await run.gates())
+  // A demo may be run again and again: it replaces the run of another one, but no other.
+  const replaces = async ({ directory, settings }: TrainingRequest) =>
+    settings.isDemo === true && (await isRunOfDemo(directory))
+  const task = { format: CHARACTER_FORMAT, settings: CHARACTER_SETTINGS, open: openTraining, introduction, page }
+  await runTask({ ...task, replaces, summary, conclusion }, request)
 }
 
-async function trainOver(world: Communicator, request: TrainingRequest): Promise<void> {
-  const { directory, json = false, maxSeconds, isDemo = false, backend, given, wire, textFile, settings } = request
-  const newRun = { ...settings, textFile, isDemo: request.isDemo }
-  const resumes = await onFirst(world, async () => {
-    if (settings.plan.batch < world.size) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot train as --batch must be at least the number of ranks, ${world.size}: current value is ${settings.plan.batch}`,
-      )
-    }
-    if (isResume(directory, request.resume)) return true
-    const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
-    if (!replaces) checkNoRun(directory)
-    return false
-  })
-  const run = resumes
-    ? await TrainingRun.resume(directory, backend, { given, newRun }, world)
-    : await onEach(world, () => TrainingRun.create(directory, backend, newRun, world))
-  try {
-    const onBegun = () => void (json || process.stdout.write(introduction(run)))
-    const training = await run.run({ json, maxSeconds, wire, onBegun })
-    if (training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
-    if (world.rank > 0) return
-    // No sample after an interrupt.
-    const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
-    const page = join(directory, 'report.html')
-    await writeFileAtomic(page, characterPage(run, training.reports, sampled, await run.gates()))
-    if (!json) process.stdout.write(conclusion(run, training, sampled, page))
-    else if (training.ranks) process.stdout.write(`${JSON.stringify(summary(run, training))}\n`)
-  } finally {
-    run.dispose()
+/** Reads the text and builds the model, untrained. */
+export async function openTraining(
+  world: Communicator,
+  { directory, backend: name }: Pick<TrainingRequest, 'directory' | 'backend'>,
+  asked: AskedSettings,
+  saved: CharacterSettings | null,
+): Promise<TrainingRun> {
+  const { time, batch } = asked.plan
+  if (batch < world.size) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot train as --batch must be at least the number of ranks, ${world.size}: current value is ${batch}`,
+    )
   }
+  const corpus = await loadCorpus(asked.textFile, saved === null ? undefined : new Vocabulary(saved.characters))
+  const { vocabulary, train, heldOut } = corpus
+  const fingerprint = dataFingerprint(train, heldOut)
+  if (saved !== null) checkFingerprint(corpus.name, saved.fingerprint, fingerprint, saved.textFile)
+  const windows = new Dataset(truncatedWindows(train, { time, batch })).map(windowBatch)
+  const settings: CharacterSettings = {
+    ...asked,
+    format: CHARACTER_FORMAT,
+    corpus: corpus.name,
+    fingerprint,
+    characters: vocabulary.symbols,
+    sizes: { ...asked.sizes, vocabularySize: vocabulary.size },
+    baselines: saved?.baselines ?? { bigram: ngramBits(corpus, 2), trigram: ngramBits(corpus, 3) },
+  }
+  const backend = await openBackendOfRank(name, world)
+  return new TrainingRun({ directory, settings, backend, world }, corpus, windows)
 }
 
 function introduction({ backend, corpus, settings }: TrainingRun): string {
@@ -88,20 +89,15 @@ function nextLines(): string[] {
   ]
 }
 
-/** The last line of `--json` over several ranks. */
-function summary({ settings: { plan } }: TrainingRun, { step, ending, ranks }: LoggedFitResult) {
-  return { step, ending, ranks: rankSpeeds(ranks, plan.batch * plan.time) }
+/** Over several ranks. */
+function summary({ settings: { plan } }: TrainingRun, { training: { step, ending, ranks } }: CharacterResult) {
+  return ranks && { step, ending, ranks: rankSpeeds(ranks, plan.batch * plan.time) }
 }
 
-function conclusion(
-  run: TrainingRun,
-  { ending, step, reports, ranks }: LoggedFitResult,
-  sampled: Sample | undefined,
-  page: string,
-) {
+function conclusion(run: TrainingRun, { training, sampled }: CharacterResult, page: string): string[] {
   const { settings, directory } = run
-  const bits = heldOutBits(reports)
-  const lines = [
+  const bits = heldOutBits(training.reports)
+  return [
     '',
     bits === undefined ? `${colors.bold('Result')}    not evaluated yet` : tableText(characterTable(run, bits)),
     ...(sampled === undefined
@@ -114,11 +110,10 @@ function conclusion(
             : `${colors.bold(visibleLines(sampled.prompt))}${visibleLines(sampled.text)}`,
           '',
         ]),
-    ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
-    `${colors.bold('Report')}    ${visibleText(page)}`,
+    ...rankLines(training.ranks, settings.plan.batch * settings.plan.time, 'chars'),
+    `${colors.bold('Report')}    ${page}`,
     `${colors.bold('Sample')}    ${programCommand()} sample ${shellWord(directory)}`,
     ...(settings.isDemo ? nextLines() : []),
-    ...unfinishedLines({ ending, step }, { command: 'train', directory, steps: settings.plan.steps }),
+    ...unfinishedLines(training, { command: 'train', directory, steps: settings.plan.steps }),
   ]
-  return `${lines.join('\n')}\n`
 }

@@ -1,31 +1,28 @@
-import { resolve } from 'node:path'
 import {
   type Backend,
-  type Communicator,
   cosineRate,
-  Dataset,
+  type Dataset,
+  type LayerBatch,
   type LayersModel,
   type StepReport,
   TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
-import { truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
+import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
-import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { programCommand, shellWord } from '../invocation.js'
-import type { LoggedFitResult } from '../logged_fit.js'
+import type { LoggedFitOptions, LoggedFitResult } from '../logged_fit.js'
 import { ModelRun, type RunPlace } from '../model_run.js'
 import { numberAtLeast, numberUpTo } from '../number_options.js'
-import { beginOnFirst, onEach, onFirst, openBackendOfRank } from '../ranks.js'
 import { warnOfSkipped } from '../resumed_run.js'
-import { beginRun, type RunSettings, readRunSettings } from '../run_settings.js'
-import { changeable, resumedSettings, type SettingOption, setting, trainingSettings } from '../setting_options.js'
-import { type CharModelSizes, charLanguageModel, recurrentLayer, windowBatch } from './char_language_model.js'
+import { type RunSettings, readRunSettings } from '../run_settings.js'
+import type { TaskRun, TaskRunOptions } from '../run_task.js'
+import { changeable, dataPath, type SettingOption, setting, trainingSettings } from '../setting_options.js'
+import { type CharModelSizes, charLanguageModel, recurrentLayer } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
-import { NgramModel } from './ngram_model.js'
 import { sample } from './sampler.js'
-import { loadCorpus, type TextCorpus } from './text_corpus.js'
+import type { TextCorpus } from './text_corpus.js'
 
-const CHARACTER_FORMAT = 'cudnn-rnn character model 3'
+export const CHARACTER_FORMAT = 'cudnn-rnn character model 3'
 
 /** How long and how to train; saved with every run, so that a resumed run continues with the same values. */
 export interface TrainingPlan {
@@ -60,11 +57,8 @@ export interface CharacterSettings extends RunSettings {
   readonly baselines: { readonly bigram: number; readonly trigram: number }
 }
 
-/** Inputs of a new run. */
-export interface NewRun {
-  readonly textFile: string | undefined
-  readonly isDemo?: boolean | undefined
-  readonly plan: TrainingPlan
+/** Options of the command line that a run records; the rest of its settings follow from the text. */
+export type AskedSettings = Pick<CharacterSettings, 'textFile' | 'isDemo' | 'plan'> & {
   readonly sizes: Omit<CharModelSizes, 'vocabularySize'>
 }
 
@@ -85,95 +79,37 @@ export interface Sample {
 /** Gradients longer than this are scaled down to it. */
 const MAXIMUM_NORM = 1
 
-export class TrainingRun extends ModelRun<CharacterSettings> {
-  readonly corpus: TextCorpus
-  readonly #isNew: boolean
+export interface CharacterResult {
+  readonly training: LoggedFitResult
+  /** None after an interrupt. */
+  readonly sampled: Sample | undefined
+}
 
-  private constructor(place: RunPlace<CharacterSettings>, corpus: TextCorpus, isNew: boolean) {
+const SAMPLE_LENGTH = 400
+
+export class TrainingRun extends ModelRun<CharacterSettings> implements TaskRun<CharacterResult> {
+  readonly corpus: TextCorpus
+  readonly #windows: Dataset<LayerBatch>
+
+  /** @param windows of the text to learn from */
+  constructor(place: RunPlace<CharacterSettings>, corpus: TextCorpus, windows: Dataset<LayerBatch>) {
     const { sizes, plan } = place.settings
     super(place, charLanguageModel(place.backend, sizes, plan.seed), 2)
     this.corpus = corpus
-    this.#isNew = isNew
+    this.#windows = windows
   }
 
   /**
-   * Begins a run; nothing is written before {@link run}.
+   * Trains to the end of the plan or until a limit; saves at every evaluation and at the end.
    *
-   * @param world the ranks to train over; undefined for one process
+   * @returns undefined on ranks other than the first
    */
-  static async create(
-    directory: string,
-    backendName: string,
-    newRun: NewRun,
-    world?: Communicator,
-  ): Promise<TrainingRun> {
-    const { textFile, isDemo, plan, sizes } = newRun
-    const corpus = await loadCorpus(textFile)
-    const { vocabulary, train, heldOut } = corpus
-    const bits = (order: number) => new NgramModel(order, train, vocabulary.size).bitsPerCharacter(heldOut)
-    const settings: CharacterSettings = {
-      format: CHARACTER_FORMAT,
-      corpus: corpus.name,
-      textFile: textFile === undefined ? undefined : resolve(textFile),
-      isDemo,
-      fingerprint: dataFingerprint(train, heldOut),
-      characters: vocabulary.symbols,
-      sizes: { ...sizes, vocabularySize: vocabulary.size },
-      plan,
-      baselines: { bigram: bits(2), trigram: bits(3) },
-    }
-    const backend = await openBackendOfRank(backendName, world)
-    return new TrainingRun({ directory, settings, backend, world }, corpus, true)
-  }
-
-  /**
-   * Resumes from the last save of the run in `directory`.
-   *
-   * @param asked options of the command line; those given explicitly are in `given`.
-   * @throws as `readRunSettings`, `resumedSettings`, `checkFingerprint` and the checkpoint reader
-   */
-  static async resume(
-    directory: string,
-    backendName: string,
-    asked?: { readonly given: ReadonlySet<string>; readonly newRun: NewRun },
-    world?: Communicator,
-  ): Promise<TrainingRun> {
-    const saved = await onFirst(world, () => readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT))
-    return await onEach(world, async () => {
-      const settings = asked === undefined ? saved : resumed(directory, saved, asked)
-      const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
-      const fingerprint = dataFingerprint(corpus.train, corpus.heldOut)
-      checkFingerprint(corpus.name, settings.fingerprint, fingerprint, saved.textFile)
-      const backend = await openBackendOfRank(backendName, world)
-      return new TrainingRun({ directory, settings, backend, world }, corpus, false)
-    })
-  }
-
-  /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */
-  async run({
-    onBegun,
-    json = false,
-    ...options
-  }: {
-    readonly json?: boolean | undefined
-    readonly quiet?: boolean | undefined
-    readonly maxSeconds?: number | undefined
-    readonly wire?: 'bfloat16' | undefined
-    readonly signal?: AbortSignal | undefined
-    /** Called when the directory is locked and, for a new run, made. */
-    readonly onBegun?: (() => void) | undefined
-    readonly onStep?: ((report: StepReport) => void) | undefined
-  }): Promise<LoggedFitResult> {
-    const { steps, time, batch, learningRate, evaluateEvery, saveEvery } = this.settings.plan
+  async run(
+    options: TaskRunOptions & Pick<LoggedFitOptions, 'quiet' | 'signal' | 'onStep'>,
+  ): Promise<CharacterResult | undefined> {
+    const { steps, time, batch, learningRate: peak, evaluateEvery, saveEvery } = this.settings.plan
     const { model, corpus } = this
     const characters = time * batch
-    const peak = learningRate
-    // Refuses a text that is too short for one window before anything is written.
-    const windows = new Dataset(truncatedWindows(corpus.train, { time, batch })).map(windowBatch)
-    await using _lock = await beginOnFirst(this.world, this.checkpoints, async () => {
-      if (this.#isNew) await beginRun(this.directory, this.settings)
-      onBegun?.()
-    })
     let heldOut = '–'
     const fitOptions = {
       loss: 'softmax_cross_entropy' as const,
@@ -185,9 +121,8 @@ export class TrainingRun extends ModelRun<CharacterSettings> {
       saveEvery,
       earlyStopping: { metric: 'heldOutBits' },
     }
-    const asked = { ...options, json, isResumed: !this.#isNew }
-    return await this.train(asked, {
-      fit: (hooks) => model.fit(windows, { ...fitOptions, ...hooks }),
+    const training = await this.train(options, {
+      fit: (hooks) => model.fit(this.#windows, { ...fitOptions, ...hooks }),
       maxSteps: steps,
       jsonLine: (report) => jsonLine(report, characters),
       figures: ({ loss, metrics, seconds }) => {
@@ -198,6 +133,8 @@ export class TrainingRun extends ModelRun<CharacterSettings> {
       },
       sample: () => this.write(LOGGED_CHARACTERS).then(({ prompt, text }) => `${prompt}${text}`),
     })
+    if (!this.isFirst) return undefined
+    return { training, sampled: training.ending === 'interrupted' ? undefined : await this.write(SAMPLE_LENGTH) }
   }
 
   /** The model's continuation of a fixed prompt. */
@@ -249,6 +186,7 @@ export async function isRunOfDemo(directory: string): Promise<boolean> {
 
 /** The options that a run records; the defaults are the demo's: about a minute on one core. */
 export const CHARACTER_SETTINGS: readonly SettingOption[] = [
+  dataPath('textFile', '--text <file>', 'UTF-8 text to train on; a run records its path'),
   changeable('plan.steps', '--steps <n>', 'updates of the whole run', 1, 4000),
   setting('sizes.numUnits', '--units <n>', 'LSTM units per layer', 1, 256),
   setting('sizes.numLayers', '--layers <n>', 'LSTM layers', 1, 1),
@@ -260,16 +198,6 @@ export const CHARACTER_SETTINGS: readonly SettingOption[] = [
   changeable('plan.evaluateEvery', '--evaluate-every <n>', 'evaluate and save every so many updates', 1, 400),
   ...trainingSettings('plan.saveEvery', 'plan.seed'),
 ]
-
-function resumed(
-  directory: string,
-  saved: CharacterSettings,
-  { given, newRun }: { readonly given: ReadonlySet<string>; readonly newRun: NewRun },
-): CharacterSettings {
-  const settings = resumedSettings(directory, CHARACTER_SETTINGS, given, newRun, saved)
-  // The file may have moved; that it holds the same text is checked when it has been read.
-  return newRun.textFile === undefined ? settings : { ...settings, textFile: resolve(newRun.textFile) }
-}
 
 /** A step in the output of `--json`. */
 function jsonLine(

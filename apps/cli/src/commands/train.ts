@@ -26,7 +26,6 @@ export function addTrainCommand(program: Command): void {
     .command('train')
     .description('train a character language model on your own text file')
     .showHelpAfterError('(train --text mine.txt learns from your file; add --help for all options)')
-    .option('--text <file>', 'UTF-8 text to train on; a resumed run has recorded its text')
   addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
     if (options.text === undefined && options.resume !== true)
       command.error("error: required option '--text <file>' not specified")
@@ -39,7 +38,7 @@ function trainingRequest(options: TrainOptions, given: ReadonlySet<string>): Tra
   const { text, out } = options
   const name = text === undefined ? 'moby-dick' : basename(text, extname(text))
   const settings = settingsOf<TrainingRequest['settings']>(CHARACTER_SETTINGS, options)
-  return { ...options, given, textFile: text, directory: out ?? join('runs', name), settings }
+  return { ...options, given, directory: out ?? join('runs', name), settings }
 }
 
 /** The demo's training ends after this on any machine. */
@@ -49,9 +48,9 @@ export function addDemoCommand(program: Command): void {
   const command = program
     .command('demo')
     .description('train on Moby-Dick for about a minute, sample, write a report page')
-    .option('--text <file>', 'UTF-8 text to learn from instead')
   addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
-    const request = { ...trainingRequest(options, givenOptions(command)), isDemo: true }
-    await runTraining({ ...request, maxSeconds: options.maxSeconds ?? DEMO_SECONDS })
+    const request = trainingRequest(options, givenOptions(command))
+    const settings = { ...request.settings, isDemo: true }
+    await runTraining({ ...request, settings, maxSeconds: options.maxSeconds ?? DEMO_SECONDS })
   })
 }

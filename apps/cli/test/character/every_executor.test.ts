@@ -8,8 +8,8 @@ import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { afterAll, expect, it } from 'vitest'
 import { networkOfRun } from '../../src/character/exported_run.js'
 import { sample } from '../../src/character/sampler.js'
-import { restoreModel, TrainingRun } from '../../src/character/training_run.js'
-import { smallRun, temporaryDirectory, writeSmallText } from '../small_run.js'
+import { restoreModel } from '../../src/character/training_run.js'
+import { smallRun, temporaryDirectory, trainCharacters, writeSmallText } from '../small_run.js'
 
 const PROMPT = 'call'
 const LENGTH = 60
@@ -75,10 +75,10 @@ it.each(executors)(
   async (trainer) => {
     const run = await temporaryDirectory()
     const { plan, ...rest } = smallRun(await writeSmallText(run), { steps: STEPS, numLayers: 2 })
-    const training = await TrainingRun.create(run, trainer, { ...rest, plan: { ...plan, evaluateEvery: STEPS } })
-    await training.run({ quiet: true, signal: new AbortController().signal })
-    const { vocabulary } = training.corpus
-    training.dispose()
+    const settings = { ...rest, plan: { ...plan, evaluateEvery: STEPS } }
+    const { run: trained } = await trainCharacters(run, trainer, settings)
+    const { vocabulary } = trained.corpus
+    trained.dispose()
 
     const texts: Record<string, string> = { 'ONNX Runtime': await greedyTextOfExport(run, vocabulary) }
     for (const executor of executors) texts[executor] = await greedyText(run, executor)

@@ -15,8 +15,7 @@ import { expect, it } from 'vitest'
 import { type CharModelSizes, charLanguageModel, recurrentLayer } from '../../src/character/char_language_model.js'
 import { networkOfRun } from '../../src/character/exported_run.js'
 import { sample } from '../../src/character/sampler.js'
-import { TrainingRun } from '../../src/character/training_run.js'
-import { smallRun, temporaryDirectory, writeSmallText } from '../small_run.js'
+import { smallRun, temporaryDirectory, trainCharacters, writeSmallText } from '../small_run.js'
 
 // Made by fixtures/interop/run_onnxruntime.py from a run that this program trained and exported.
 const fixture = (name: string) =>
@@ -60,12 +59,8 @@ it.each(available)('an exported run writes on %s the greedy text that ONNX Runti
 
 it('networkOfRun gives the trained tensors, as the checkpoint of the run has them and its export brings back', async () => {
   const directory = await temporaryDirectory()
-  const run = await TrainingRun.create(
-    directory,
-    'reference',
-    smallRun(await writeSmallText(directory), { numLayers: 2 }),
-  )
-  await run.run({ quiet: true, signal: new AbortController().signal })
+  const settings = smallRun(await writeSmallText(directory), { numLayers: 2 })
+  const { run } = await trainCharacters(directory, 'reference', settings)
   run.dispose()
   const network = await networkOfRun(directory)
   const { networks } = await importWeights(join(directory, 'model-8'))

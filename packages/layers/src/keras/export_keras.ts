@@ -336,8 +336,10 @@ async function kerasLayers(layer: Layer, behind: readonly Layer[], use: FileUse)
     }
   }
   if (layer instanceof SequencesLayer) {
-    const inner = (await layersOfSequence(layer.parts)).map(ofEachStep)
-    return { found: overPictures(layer, layer.steps, ...inner), taken: 1 }
+    const inner = await layersOfSequence(layer.parts)
+    // A TimeDistributed applies layers, and no operations.
+    if (inner.some(({ operands }) => operands !== undefined)) throw noExport('Keras', layer)
+    return { found: overPictures(layer, layer.steps, ...inner.map(ofEachStep)), taken: 1 }
   }
   if (!(layer instanceof TimeDistributedLayer)) return { found: await kerasLayersOf(layer), taken: 1 }
   const inner = await kerasLayersOf(layer.inner)

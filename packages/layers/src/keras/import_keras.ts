@@ -5,7 +5,7 @@ import type { LayersModel } from '../model/layers_model.js'
 /**
  * A Keras `Sequential` model, or a functional one with its named inputs and outputs, shared layers and states, from a `.keras` file,
  * an `.h5` of a whole model or a `model.json` of TensorFlow.js. `docs/layers.md` lists the layers; pictures [time,height,channels] are
- * sequences of their columns, [T,B,height·channels].
+ * sequences of their columns, [T,B,height·channels], and films [time,height,width,channels] are [T,B,height·width·channels].
  *
  * Inputs are time-major here. Masks are Keras': masked steps may be anywhere in a row, at its end if the model gives sequences.
  * Everything is compared with the file before a tensor is read; memory is bounded by the size of the file.

@@ -1,6 +1,6 @@
 import { conv1d, conv2d } from '../kinds/convolution.js'
-import { maxPool2d } from '../kinds/max_pooling.js'
-import { averagePool2d, spreadLength, spreadRows, spreadSteps } from '../kinds/step_windows.js'
+import type { maxPool2d } from '../kinds/max_pooling.js'
+import { type averagePool2d, spreadLength, spreadRows, spreadSteps } from '../kinds/step_windows.js'
 import { timeDistributed } from '../kinds/time_distributed.js'
 import { windowCount } from '../kinds/windows.js'
 import type { LayerDefinition } from '../layer.js'
@@ -130,7 +130,7 @@ function turned([{ data, shape }]: readonly Floats[]): Floats {
 
 const pairOf = (value: unknown) => [value, 1].flat().slice(0, 2) as [number, number]
 
-/** A convolution along time, over pictures, or over the windows of each step, whose kernel is made of the file's. */
+/** A convolution along time or over pictures, whose kernel is made of the file's. */
 const convolved =
   (kernelsOf: KernelsOf, kernelOf = ([kernel]: readonly Floats[]): Floats => kernel): NonNullable<KerasClass['plan']> =>
   (at, own) => {
@@ -140,7 +140,7 @@ const convolved =
     const height = isAlongTime ? 1 : heightOf(at)
     const channels = columnsOf(options, { ...input, height: undefined }) / height
     const [size, strides, dilation] = ['kernelSize', 'strides', 'dilation'].map((each) => pairOf(own[each]))
-    const ofFile = isAlongTime ? size.slice(0, 1) : own['isNested'] === true ? size.slice(1) : size
+    const ofFile = isAlongTime ? size.slice(0, 1) : size
     const [filters, groups, ...kernels] = kernelsOf(at, own as Readonly<Record<string, number>>, channels, ofFile)
     const hasBias = options.flag('use_bias', true)
     const [taps, rows] = wholeSize(size, dilation)
@@ -315,41 +315,6 @@ export const spreadPictures = (option: string, own: readonly string[], minimum =
     }
   },
 })
-
-/** A size and strides along the height of pictures one step wide. */
-const wide = (own: string, absent: number | string) =>
-  stated(own, (options, option, before) => {
-    const size = typeof absent === 'string' ? (before[absent] as readonly [number, number])[1] : absent
-    return [1, options.axis(option, size)]
-  })
-
-/** Classes in a `TimeDistributed`, over the windows of each step: pictures one step wide. */
-export const NESTED: ReadonlyMap<string, KerasClass> = new Map(
-  Object.entries<KerasClass>({
-    Conv1D: {
-      pictures: true,
-      implies: { isNested: true },
-      options: {
-        ...OVER_PICTURES,
-        ...FILTERS,
-        ...GROUPS,
-        kernel_size: wide('kernelSize', 1),
-        strides: wide('strides', 1),
-        dilation_rate: wide('dilation', 1),
-      },
-      plan: convolved(WHOLE),
-    },
-    MaxPooling1D: nestedPooling(maxPool2d),
-    AveragePooling1D: nestedPooling(averagePool2d),
-    GlobalMaxPooling1D: pooledWhole(maxPool2d),
-    GlobalAveragePooling1D: pooledWhole(averagePool2d),
-  }),
-)
-
-function nestedPooling(pool: Pool): KerasClass {
-  const { options, ...row } = pooling2D(pool)
-  return { ...row, options: { ...options, pool_size: wide('poolSize', 2), strides: wide('strides', 'poolSize') } }
-}
 
 /** Rows of the input, which must be pictures. */
 export function heightOf({ options, input: { height } }: LayerAt): number {

@@ -1,14 +1,14 @@
 import { jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { StoredTensor } from '@cudnn-rnn/interop'
 import { MERGES, type MergeName } from '../kinds/merges.js'
+import { rearrange } from '../kinds/rearrange.js'
 import { isOfSteps, timeDistributed } from '../kinds/time_distributed.js'
 import type { LayerDefinition } from '../layer.js'
 import { KERAS_CLASSES } from '../layer_table.js'
-import { NESTED } from './keras_convolutions.js'
 import type { FileLayer } from './flat_graph.js'
 import { RECURRENT_CLASSES } from './keras_graph.js'
 import type { MaskAt } from './keras_masks.js'
-import { KerasOptions } from './keras_options.js'
+import { KerasOptions, labelOf, unknownLayer } from './keras_options.js'
 import { type RecurrentPlan, recurrentPlan } from './keras_recurrent.js'
 import { columnsOf, type Floats, type KerasSignal, type LayerAt, type OwnOptions, weightsOf } from './keras_row.js'
 import type { KerasVariables } from './keras_variables.js'
@@ -42,8 +42,12 @@ export function plannedLayer(
   at: At,
   wrapper?: string,
 ): PlannedPart {
+  const { className, config, place } = layer
   const { height, features } = input
-  if (height !== undefined && KERAS_CLASSES.get(layer.className)?.pictures === 'rows' && features !== null) {
+  const known = KERAS_CLASSES.get(className)
+  if (input.each !== undefined && (known?.mask === 'passes' || known?.pictures === 'rows'))
+    return ofEachStep(overLastAxis(layer), input, input.each, variables, at)
+  if (height !== undefined && known?.pictures === 'rows' && features !== null) {
     const row = { ...input, features: features / height, height: undefined, isRow: true }
     const found = plannedLayer(layer, row, variables, at, wrapper)
     const columns = height * (found.output.features as number)
@@ -53,7 +57,6 @@ export function plannedLayer(
       layers: found.layers.map((each) => timeDistributed(each, { height })),
     }
   }
-  const { className, config, place } = layer
   // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
   const group = wrapper ?? config['name']
   const options = new KerasOptions(className, config, group, at.major)
@@ -64,22 +67,28 @@ export function plannedLayer(
     return { ...recurrentPlan(options, groupName, name, input, at), layers: [], stored: [] }
   }
   if (className === 'TimeDistributed' && wrapper === undefined) {
-    const inner = options.object('layer')
-    const innerClass = inner['class_name']
+    const wrapped = options.object('layer')
+    const innerClass = wrapped['class_name']
     if (typeof innerClass !== 'string') throw options.wrong('layer', 'a layer')
     options.finish()
     const within = {
       className: innerClass,
-      config: jsonRecord(inner['config']) ?? {},
+      config: jsonRecord(wrapped['config']) ?? {},
       place: layer.innerPlace ?? `${place}/layer`,
     }
-    if (RECURRENT_CLASSES.has(innerClass) && input.height !== undefined && input.isSequence)
-      return networkOfEach({ ...within, config: { ...within.config, name: config['name'] } }, input, variables, at)
+    const inner = KERAS_CLASSES.get(innerClass)
+    const isForm = inner?.make === rearrange
+    const row =
+      height === undefined
+        ? { isSequence: false, features }
+        : { isSequence: true, features: (features as number) / height, time: height }
+    const each = input.each ?? (isForm || (height !== undefined && !inner?.pictures) ? row : undefined)
+    if (each !== undefined && input.isSequence)
+      return ofEachStep({ ...within, config: { ...within.config, name: config['name'] } }, input, each, variables, at)
     const found = plannedLayer(within, { ...input, isSequence: false }, variables, at, groupName)
-    const isNested = input.height !== undefined && NESTED.has(innerClass)
-    const signal = { isSequence: true, features: input.features }
-    const ofSteps = isNested || found.layers.every((each) => isOfSteps(each, signal))
-    if (!input.isSequence || found.output.isSequence !== isNested || !ofSteps)
+    const signal = { isSequence: true, features }
+    const ofSteps = found.layers.every((layer) => isOfSteps(layer, signal))
+    if (!input.isSequence || found.output.isSequence || !ofSteps)
       throw options.refused('it must apply a layer to each step of a sequence')
     return {
       ...found,
@@ -89,45 +98,65 @@ export function plannedLayer(
       }),
     }
   }
-  const isNested = wrapper !== undefined && input.height !== undefined
-  const row = (isNested ? NESTED.get(className) : undefined) ?? KERAS_CLASSES.get(className)
-  if (row === undefined) {
+  if (known === undefined) {
     throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
   }
-  if (input.height !== undefined && row.pictures !== true) columnsOf(options, input)
+  if (height !== undefined && known.pictures !== true) columnsOf(options, input)
+  if (input.each !== undefined && known.make !== rearrange)
+    throw options.refused('a TimeDistributed must apply it to each step, which is a picture')
   const found: LayerAt = { options, name, input, others: at.others ?? [], mask: at.mask, behind: [] }
-  let stated: OwnOptions = row.implies ?? {}
-  for (const [option, { read }] of Object.entries(row.options ?? {}))
+  let stated: OwnOptions = known.implies ?? {}
+  for (const [option, { read }] of Object.entries(known.options ?? {}))
     stated = { ...stated, ...read(found, option, stated) }
-  const make = (row as { readonly make: (options: unknown) => LayerDefinition }).make
-  const made = row.plan?.(found, stated) ?? { layers: [make({ ...stated, ...name }), ...found.behind] }
+  const make = (known as { readonly make: (options: unknown) => LayerDefinition }).make
+  const made = known.plan?.(found, stated) ?? { layers: [make({ ...stated, ...name }), ...found.behind] }
   const { output, shapes } = sizesOf(options, made.layers, input, found.others)
-  const weights = row.weights && made.values === undefined ? weightsOf(row.weights, shapes, found, stated) : undefined
+  const weights =
+    known.weights && made.values === undefined ? weightsOf(known.weights, shapes, found, stated) : undefined
   options.finish()
-  const owner = row.part === undefined ? place : `${place}/${row.part}`
-  const rows = 'height' in made ? made.height : row.pictures ? input.height : undefined
+  const owner = known.part === undefined ? place : `${place}/${known.part}`
+  const rows = 'height' in made ? made.height : known.pictures ? height : undefined
   return {
-    output: { ...output, height: rows, ...('time' in made && { time: made.time }) },
+    output: { ...output, height: rows, each: made.each, ...('time' in made && { time: made.time }) },
     layers: made.layers,
     values: made.values ?? weights?.values,
     stored: variables.take(options.label, owner, groupName, made.stored ?? weights?.stored ?? [], weights?.unwanted),
   }
 }
 
-/** A network that reads the rows of each step as a sequence. */
-function networkOfEach(
+/** A layer over the last axis of [B,T,height,width,C] as one of its steps. */
+function overLastAxis(layer: FileLayer): FileLayer {
+  const { axis } = layer.config
+  if (axis == null) return layer
+  const [own, ...others] = [axis].flat()
+  if (others.length > 0 || (own !== -1 && own !== 4))
+    throw unknownLayer(labelOf(layer), 'its axis must be the last one, of steps that are pictures')
+  return { ...layer, config: { ...layer.config, axis: -1 } }
+}
+
+/** A layer that reads each step, which has another form than a vector or gets one. */
+function ofEachStep(
   layer: FileLayer,
-  { features, height: steps = 1, time }: KerasSignal,
+  { time }: KerasSignal,
+  each: KerasSignal,
   variables: KerasVariables,
   { major, zeroesSides }: At,
 ): PlannedPart {
-  const row = { isSequence: true, features: (features as number) / steps, time: steps }
   const none = { mask: 'none', isMasked: false, holds: false, zeroesSides, major } as const
-  const { recurrent, output, ...rest } = plannedLayer(layer, row, variables, none)
-  const height = output.isSequence ? steps : undefined
-  const columns = (output.features as number) * (height ?? 1)
-  const plan = recurrent && { ...recurrent, steps }
-  return { ...rest, ...(plan && { recurrent: plan }), output: { isSequence: true, features: columns, height, time } }
+  const { recurrent, output, layers, ...rest } = plannedLayer(layer, each, variables, none)
+  const steps = each.time as number
+  // The numbers of a step stay in their order.
+  const isSame = layers.every(({ kind, config }) => kind === 'rearrange' && config['transposed'] !== true)
+  if (output.isSequence && output.time === undefined)
+    throw unknownLayer(labelOf(layer), 'it must give as many steps for each of its input')
+  const rows = output.isSequence ? output.time : undefined
+  const form = output.height === undefined ? {} : { each: output }
+  return {
+    ...rest,
+    ...(recurrent && { recurrent: { ...recurrent, steps: [...(recurrent.steps ?? []), steps] } }),
+    layers: isSame ? [] : [timeDistributed(layers, { steps })],
+    output: { isSequence: true, features: (output.features as number) * (rows ?? 1), time, height: rows, ...form },
+  }
 }
 
 /** Limit of the steps of a window. */
@@ -161,8 +190,8 @@ function sizesOf(
 export function mergedSignal(merge: MergeName, options: KerasOptions, signals: readonly KerasSignal[]): KerasSignal {
   const [first] = signals as [KerasSignal]
   const isOfElements = merge !== 'concat' && merge !== 'dot'
-  const isOfRows =
-    isOfElements && signals.every(({ height, features }) => height === first.height && features === first.features)
+  const formOf = ({ height, features, each }: KerasSignal) => String([height, features, each?.height])
+  const isOfRows = isOfElements && signals.every((signal) => formOf(signal) === formOf(first))
   const columns = signals.map((signal) => columnsOf(options, isOfRows ? { ...signal, height: undefined } : signal))
   const last = first.isSequence ? 2 : 1
   if (signals.some(({ isSequence }) => isSequence !== first.isSequence))
@@ -184,5 +213,10 @@ export function mergedSignal(merge: MergeName, options: KerasOptions, signals: r
   const times = signals.map((signal) => signal.time)
   const time =
     times.find((each) => each !== undefined && each !== 1) ?? (times.includes(undefined) ? undefined : times[0])
-  return { isSequence: first.isSequence, features: width, time, ...(isOfRows && { height: first.height }) }
+  return {
+    isSequence: first.isSequence,
+    features: width,
+    time,
+    ...(isOfRows && { height: first.height, each: first.each }),
+  }
 }

@@ -53,8 +53,8 @@ export interface RecurrentPlan {
   /** Keras' masked steps repeat the output before them, which the caller may read. */
   readonly holds: boolean
   readonly merge: Merge | undefined
-  /** The number of steps of the sequence in each step, which the layer reads. */
-  readonly steps?: number
+  /** The numbers of steps of the sequence in each step, which the layer reads, and of sequences around that, the inner first. */
+  readonly steps?: readonly number[]
 }
 
 /** A layer, and the function that writes its variables. */
@@ -166,15 +166,19 @@ export async function networksIn(file: OpenWeightFile, taken: ReadonlySet<Stored
 }
 
 export function recurrentLayers(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {
-  const { merge, steps } = plan
+  const { merge, steps = [] } = plan
   const layers = layersOf(backend, plan, networks)
   const all = merge === undefined ? layers : [...layers, assigning(backend, merge.definition, merge.variables)]
-  if (steps === undefined) return all
-  const definitions = all.map(({ definition }) => definition)
+  return steps.reduce((inner, count) => [ofEachStep(inner, count)], all)
+}
+
+/** Layers that read each step, which is a sequence of so many. */
+function ofEachStep(inner: readonly Made[], steps: number): Made {
+  const definitions = inner.map(({ definition }) => definition)
   const assign = async ({ parts }: Layer) => {
-    for (const [k, each] of all.entries()) await each.assign?.(parts[k])
+    for (const [k, each] of inner.entries()) await each.assign?.(parts[k])
   }
-  return [{ definition: timeDistributed(definitions, { steps }), assign }]
+  return { definition: timeDistributed(definitions, { steps }), assign }
 }
 
 function layersOf(backend: Backend, plan: RecurrentPlan, networks: Networks): Made[] {

@@ -10,11 +10,13 @@ export type Floats = Tensor<FloatArray>
 /** A variable of a layer, by its own name, or the names in several versions, and its shape. */
 export type KerasVariable = readonly [own: string | readonly string[], shape: readonly number[]]
 
-/** The input of a layer of Keras: [B,T,E], [B,E], or [B,T,height,C], whose columns are height·C here. */
+/** The input of a layer of Keras: [B,T,E], [B,E], or [B,T,height,C], whose columns are height·C here, and so on. */
 export interface KerasSignal extends Signal {
   /** Steps, if the file has their number. */
   readonly time?: number | undefined
   readonly height?: number | undefined
+  /** The form of a step that is a picture [height,width,C]: a sequence of `height` steps. */
+  readonly each?: KerasSignal | undefined
   /** It is each row of pictures. */
   readonly isRow?: boolean
 }
@@ -37,6 +39,8 @@ export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
   /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
   readonly height?: number | undefined
+  /** The form of each step, if it is a picture. */
+  readonly each?: KerasSignal | undefined
   /** Number of steps, if it does not follow from the input's alone. */
   readonly time?: number | undefined
   /** Variables of the file, if they differ from the class's weights. */

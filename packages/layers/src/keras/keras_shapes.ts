@@ -11,6 +11,7 @@ import {
   ignoring,
   type KerasClass,
   type KerasOption,
+  type KerasSignal,
   type LayerAt,
   type PlannedLayer,
   stated,
@@ -82,12 +83,23 @@ export function rearranged({ options, input, name }: LayerAt, given: readonly nu
   const all = elementCount(from)
   const form = given.map((size) => (size === -1 ? all / known : size))
   const isForm = form.every((size) => Number.isSafeInteger(size) && size >= 1) && elementCount(form) === all
-  if (!isForm || form.length > 3)
-    throw options.refused(`its shape must be one of ${all} numbers in 1..3 dimensions: current shape is [${given}]`)
+  if (!isForm || form.length > 4)
+    throw options.refused(`its shape must be one of ${all} numbers in 1..4 dimensions: current shape is [${given}]`)
   const [first, ...rest] = form as [number, ...number[]]
   const to = rest.length === 0 ? [first] : [first, elementCount(rest)]
   const isKnown = isOfSteps || !input.isSequence || input.time !== undefined
   const isSame =
     isKnown && String(to) === String(from) && (rest.length !== 2 || height === undefined || height === rest[0])
-  return { layers: isSame ? [] : [rearrange({ from, to, ...name })], height: rest.length === 2 ? rest[0] : undefined }
+  const layers = isSame ? [] : [rearrange({ from, to, ...name })]
+  return { layers, ...pictureOf(rest) }
+}
+
+/** The form of steps that are rows of columns, or pictures. */
+export function pictureOf([height, width, ...channels]: readonly number[]): Pick<KerasSignal, 'height' | 'each'> {
+  if (width === undefined) return { height: undefined }
+  const [C] = channels
+  return {
+    height,
+    ...(C !== undefined && { each: { isSequence: true, features: width * C, time: height, height: width } }),
+  }
 }

@@ -17,6 +17,7 @@ import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.
 import { mergedSignal, type PlannedPart, plannedLayer } from './keras_part.js'
 import { assignAll, type Made, type Networks, networksIn, recurrentLayers } from './keras_recurrent.js'
 import type { KerasSignal } from './keras_row.js'
+import { pictureOf } from './keras_shapes.js'
 import { KerasVariables } from './keras_variables.js'
 
 /** The model of a file: `importKeras`, whose code is loaded at its first call. */
@@ -204,7 +205,7 @@ function isSame(a: PlannedPart, b: PlannedPart): boolean {
     JSON.stringify([
       layers.map(({ kind, config }) => [kind, config]),
       recurrent && [recurrent.inputSize, recurrent.holds, recurrent.returnsSequences, recurrent.steps],
-      [output.isSequence, output.features, output.height],
+      [output.isSequence, output.features, output.height, output.each?.height],
     ])
   return text(a) === text(b)
 }
@@ -228,12 +229,11 @@ function signalOf(
   const isSequence = rank >= (isIds ? 2 : 3)
   const steps = isSequence && Number.isSafeInteger(sizes?.[1]) ? { time: sizes?.[1] as number } : {}
   if (isIds && rank > 0) return { isSequence, features: null, ...steps }
-  const columns = sizes?.at(-1) ?? (reader && rowsOf(reader, variables))
-  const height = rank === 4 ? sizes?.[2] : 1
-  if (rank < 2 || rank > 4 || !Number.isSafeInteger(columns) || !Number.isSafeInteger(height))
+  const form = [...(sizes?.slice(isSequence ? 2 : 1, -1) ?? []), sizes?.at(-1) ?? (reader && rowsOf(reader, variables))]
+  if (rank < 2 || rank > 5 || !form.every((size) => Number.isSafeInteger(size)))
     throw options.refused('its shape must have a size of its last dimension')
-  const features = (columns as number) * (height as number)
-  return { isSequence, features, ...(rank === 4 && { height: height as number }), ...steps }
+  const own = form as readonly number[]
+  return { isSequence, features: elementCount(own), ...pictureOf(own), ...steps }
 }
 
 /** The rows of the kernel of a layer: the last axis but one, as a kernel of Conv1D has its time before them. */

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { checkOptions, codedTypeError, integerIn, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkOptions, codedTypeError, integerIn, madeIn, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 
 const MAX_ORDER = 16
 const OPTIONS = {
@@ -24,11 +24,14 @@ export interface SavedNGramModel {
 /** Before the first token and after the last one; no token of a text is empty. */
 const BOUNDARY = ''
 
-/** Counts of the tokens after one context. */
-interface Followers {
+/** A context: counts of the tokens after it, and the contexts that are one token longer, by their oldest token. */
+interface Context {
   total: number
   readonly counts: Map<number, number>
+  readonly longer: Map<number, Context>
 }
+
+const newContext = (): Context => ({ total: 0, counts: new Map(), longer: new Map() })
 
 /**
  * An n-gram language model over tokens (characters or words) with interpolated Witten-Bell smoothing (Witten, Bell: "The
@@ -53,12 +56,13 @@ interface Followers {
 export class NGramModel {
   readonly order: number
   readonly #numbers: ReadonlyMap<string, number>
-  readonly #contexts: ReadonlyMap<string, Followers>
+  /** The context without tokens. */
+  readonly #shortest: Context
 
-  private constructor(order: number, numbers: ReadonlyMap<string, number>, contexts: ReadonlyMap<string, Followers>) {
+  private constructor(order: number, numbers: ReadonlyMap<string, number>, shortest: Context) {
     this.order = order
     this.#numbers = numbers
-    this.#contexts = contexts
+    this.#shortest = shortest
   }
 
   /**
@@ -71,29 +75,29 @@ export class NGramModel {
     const { order = 3 } = options
     checkIsIterable(sequences)
     const numbers = new Map([[BOUNDARY, 0]])
-    const contexts = new Map<string, Followers>()
+    const shortest = newContext()
     for (const sequence of sequences) {
-      const tokens = checkedSequence(sequence).map((token) => numberOf(numbers, token))
-      countSequence(contexts, [...new Array<number>(order - 1).fill(0), ...tokens, 0], order)
+      const tokens = checkedSequence(sequence).map((token) => madeIn(numbers, token, () => numbers.size))
+      countSequence(shortest, new Array<number>(order - 1).fill(0).concat(tokens, 0), order)
     }
-    return new NGramModel(order, numbers, contexts)
+    return new NGramModel(order, numbers, shortest)
   }
 
   /** @throws TypeError `ERR_LANGUAGE_MODEL` for what `toJSON()` did not return */
   static fromJSON(saved: SavedNGramModel): NGramModel {
     checkSaved(saved)
     const numbers = new Map(saved.tokens.map((token, number) => [token, number]))
-    const contexts = new Map<string, Followers>()
-    for (const [context, pairs] of Object.entries(saved.counts)) {
-      const followers: Followers = { total: 0, counts: new Map() }
-      for (let k = 0; k < pairs.length; k += 2) addCount(followers, pairs[k], pairs[k + 1])
-      contexts.set(context, followers)
+    const shortest = newContext()
+    for (const [name, pairs] of Object.entries(saved.counts)) {
+      const tokens = name === '' ? [] : name.split(' ').map(Number)
+      const context = tokens.reduceRight((shorter, token) => madeIn(shorter.longer, token, newContext), shortest)
+      for (let k = 0; k < pairs.length; k += 2) addCount(context, pairs[k], pairs[k + 1])
     }
-    return new NGramModel(saved.order, numbers, contexts)
+    return new NGramModel(saved.order, numbers, shortest)
   }
 
   toJSON(): SavedNGramModel {
-    const counts = [...this.#contexts].map(([context, { counts }]) => [context, [...counts].flat()] as const)
+    const counts = countsByName(this.#shortest, '')
     return {
       format: 'cudnn-rnn-ngram',
       version: 1,
@@ -118,18 +122,15 @@ export class NGramModel {
    */
   logProbability(context: readonly string[], token: string | null): number {
     checkQuestion(context, token)
-    const used = this.order - 1
-    const padding = new Array<number>(Math.max(0, used - context.length)).fill(0)
-    const recent = context.slice(Math.max(0, context.length - used))
-    const before = [...padding, ...recent.map((each) => this.#numbers.get(each) ?? UNKNOWN)]
     const number = token === null ? 0 : (this.#numbers.get(token) ?? UNKNOWN)
     // The vocabulary and the end, and one for all unknown tokens.
     let probability = 1 / (this.#numbers.size + 1)
-    for (let first = used; first >= 0; first--) {
-      const followers = this.#contexts.get(before.slice(first).join(' '))
-      if (followers === undefined) break
-      const { total, counts } = followers
+    let known: Context | undefined = this.#shortest
+    for (let length = 0; known !== undefined && known.total > 0; length++) {
+      const { total, counts, longer }: Context = known
       probability = ((counts.get(number) ?? 0) + counts.size * probability) / (total + counts.size)
+      const older = context[context.length - 1 - length]
+      known = longer.get(older === undefined ? 0 : (this.#numbers.get(older) ?? UNKNOWN))
     }
     return Math.log(probability)
   }
@@ -137,33 +138,28 @@ export class NGramModel {
 
 const UNKNOWN = -1
 
-function numberOf(numbers: Map<string, number>, token: string): number {
-  let number = numbers.get(token)
-  if (number === undefined) {
-    number = numbers.size
-    numbers.set(token, number)
-  }
-  return number
-}
-
 /** Counts every token after its contexts of all lengths. */
-function countSequence(contexts: Map<string, Followers>, padded: readonly number[], order: number): void {
+function countSequence(shortest: Context, padded: readonly number[], order: number): void {
   for (let at = order - 1; at < padded.length; at++) {
-    for (let length = 0; length < order; length++) {
-      const context = padded.slice(at - length, at).join(' ')
-      let followers = contexts.get(context)
-      if (followers === undefined) {
-        followers = { total: 0, counts: new Map() }
-        contexts.set(context, followers)
-      }
-      addCount(followers, padded[at], 1)
+    let context = shortest
+    addCount(context, padded[at], 1)
+    for (let length = 1; length < order; length++) {
+      context = madeIn(context.longer, padded[at - length], newContext)
+      addCount(context, padded[at], 1)
     }
   }
 }
 
-function addCount(followers: Followers, number: number, count: number): void {
-  followers.total += count
-  followers.counts.set(number, (followers.counts.get(number) ?? 0) + count)
+function addCount(context: Context, number: number, count: number): void {
+  context.total += count
+  context.counts.set(number, (context.counts.get(number) ?? 0) + count)
+}
+
+/** The counts of a context of that name, and of all longer ones. */
+function countsByName({ counts, longer }: Context, name: string): [name: string, pairs: number[]][] {
+  const own: [string, number[]][] = counts.size === 0 ? [] : [[name, [...counts].flat()]]
+  const others = [...longer].flatMap(([token, context]) => countsByName(context, `${token} ${name}`.trimEnd()))
+  return [...own, ...others]
 }
 
 function checkIsIterable(sequences: Iterable<readonly string[]>): void {
