@@ -83,8 +83,10 @@ ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
   const Kernels* kernels = KernelsNamed(info[0].ToString().Utf8Value());
   if (kernels == nullptr)
     throw Napi::Error::New(env_, "Cannot open the executor as this processor lacks the instruction set");
+  const bool rounds_products = info[3].ToBoolean().Value();
+  if (rounds_products) kernels = WithTiles(kernels);
   core_ = std::make_shared<ExecutorCore>(kernels, info[1].ToNumber().Int32Value(), info[2].ToBoolean().Value(),
-                                         info[3].ToBoolean().Value());
+                                         rounds_products);
   // An operation in flight reads JavaScript's memory: it must end before the environment does.
   finished_.Open(env_, "cudnn_rnn_cpu", [this](Napi::Env, std::unique_ptr<int>) { Settle(); }, [this] { Stop(); });
   queue_ = std::make_unique<JobQueue>([report = finished_.Reporter()] { report(nullptr); });

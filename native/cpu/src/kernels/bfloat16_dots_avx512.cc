@@ -3,6 +3,9 @@
 #include "kernels/vector_avx512.h"
 // The vectors come first: the kernels are written over them.
 #include "kernels/dot_tiles.h"
+#if defined(CUDNN_RNN_AMX)
+#include "kernels/bfloat16_tiles.h"
+#endif
 
 namespace cudnn_rnn {
 namespace {
@@ -77,5 +80,12 @@ void ProductByBfloat16Dots(const PanelProduct<float>& p) {
   if (p.rows_copy->version != p.version) RoundRows(p);
   DotTiles<VectorF32, Bfloat16Tile>(p);
 }
+
+#if defined(CUDNN_RNN_AMX)
+void ProductByBfloat16Tiles(const PanelProduct<float>& p) {
+  if (p.rows_copy->version != p.version) RoundRows(p);
+  ProductByTiles(p);
+}
+#endif
 
 }  // namespace cudnn_rnn

@@ -12,6 +12,10 @@
 extern "C" __declspec(dllimport) int __stdcall IsProcessorFeaturePresent(unsigned long feature);
 #endif
 #elif defined(CUDNN_RNN_X86)
+#if defined(CUDNN_RNN_AMX)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #if defined(_MSC_VER)
 #include <immintrin.h>
 #include <intrin.h>
@@ -108,6 +112,49 @@ bool HasMatrices() { return false; }
 #endif
 #endif
 
+#if defined(CUDNN_RNN_AMX)
+// Whether a product by tiles is right: sums of small integers are exact. No machine of this project has AMX, so that
+// its kernels are proved over an emulation alone.
+bool MultipliesByTiles(void (*product)(const PanelProduct<float>&)) {
+  constexpr int kRows = 2, kDepth = 70, kPairs = kDepth / 2;
+  float a[kRows * kDepth], c[kRows * kChunk<float>];
+  Bfloat16Pair panel[kPairs * kChunk<float>];
+  for (int k = 0; k < kRows * kDepth; k++) a[k] = static_cast<float>(k % 5);
+  // 1 and 2 in turns, in each column.
+  for (Bfloat16Pair& pair : panel) pair.bits = 0x40003f80u;
+  uint32_t words[kRows * kDepth];
+  RowsCopy copy{0, nullptr, nullptr, words, false};
+  PanelProduct<float> p{};
+  p.a = a;
+  p.a_stride = p.depth = kDepth;
+  p.rows = kRows;
+  p.panel = panel;
+  p.panel_stride = p.c_stride = kChunk<float>;
+  p.chunks = 1;
+  p.rows_copy = &copy;
+  p.version = 2;
+  p.c = c;
+  product(p);
+  for (int row = 0; row < kRows; row++) {
+    float sum = 0;
+    for (int k = 0; k < kDepth; k++) sum += a[row * kDepth + k] * static_cast<float>(1 + k % 2);
+    for (int column = 0; column < kChunk<float>; column++) {
+      if (c[row * kChunk<float> + column] != sum) return false;
+    }
+  }
+  return true;
+}
+
+// AMX-TILE and AMX-BF16, and its registers in XCR0. Linux from 5.16 on gives them to a process that asks for
+// ARCH_REQ_XCOMP_PERM of XTILEDATA, for all of its threads; it refuses if a thread's signal stack is too small for
+// them (https://docs.kernel.org/arch/x86/xstate.html). Asked once.
+bool HasAmx() {
+  static const bool has = HasBits(Leaf(7).d, 1u << 22 | 1u << 24) && HasBits(SavedRegisters(), 3u << 17) &&
+                          syscall(SYS_arch_prctl, 0x1023, 18) == 0 && MultipliesByTiles(ProductByBfloat16Tiles);
+  return has;
+}
+#endif
+
 }  // namespace
 
 #if defined(CUDNN_RNN_X86) && defined(CUDNN_RNN_AVX512)
@@ -140,6 +187,13 @@ std::vector<const Kernels*> SupportedKernels() {
 #endif
   supported.push_back(&kPortableKernels);
   return supported;
+}
+
+const Kernels* WithTiles(const Kernels* kernels) {
+#if defined(CUDNN_RNN_AMX)
+  if (kernels == SupportedKernels().front() && HasBfloat16() && HasAmx()) return &kAmxBfloat16Kernels;
+#endif
+  return kernels;
 }
 
 }  // namespace cudnn_rnn

@@ -9,6 +9,10 @@ namespace cudnn_rnn {
 // The kernels that this processor can run, fastest first; the portable ones are always last.
 std::vector<const Kernels*> SupportedKernels();
 
+// The kernels of an executor that rounds products to bfloat16: the same ones, or others of the same name with the tiles
+// of AMX. The first call asks Linux for the tiles, which changes the signal stacks of the process: nobody else should.
+const Kernels* WithTiles(const Kernels* kernels);
+
 #if defined(CUDNN_RNN_X86) && defined(CUDNN_RNN_AVX512)
 // Whether this processor can run kAvx512Bfloat16Kernels, which SupportedKernels has only if they are faster.
 bool HasBfloat16();

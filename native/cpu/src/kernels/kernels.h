@@ -350,6 +350,11 @@ extern const Kernels kAvx512Bfloat16Kernels;
 // KernelTable::product_int8 by AVX-512 VNNI, and Bfloat16Products::product by AVX512_BF16: a rows_copy is of pairs.
 void ProductByInt8Dots(const PanelProduct<float>& product);
 void ProductByBfloat16Dots(const PanelProduct<float>& product);
+#if defined(CUDNN_RNN_AMX)
+// The same, but by AMX, for a process that has the permission for its tiles.
+extern const Kernels kAmxBfloat16Kernels;
+void ProductByBfloat16Tiles(const PanelProduct<float>& product);
+#endif
 #endif
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;

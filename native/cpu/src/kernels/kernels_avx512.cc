@@ -13,11 +13,18 @@ const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50, Int8PairDots<Ve
 // function. https://www.intel.com/content/www/us/en/docs/intrinsics-guide/index.html#avx512techs=AVX512_VNNI
 const Kernels kAvx512VnniKernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots), TableOf<VectorF64>(50),
                                     CtcKernelsOf<VectorF64>()};
-// No function but those of `precision: 'bfloat16'` differs, so the table has the same name.
+// No functions but those of `precision: 'bfloat16'` differ, so these tables have the same name.
 const Kernels kAvx512Bfloat16Kernels = {
     "avx512-vnni",
     TableOf<VectorF32>(50, ProductByInt8Dots,
                        {ProductByBfloat16Dots, CopyRoundedColumns<2>, RoundPairs, RoundTransposedPairs}),
     TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
+#if defined(CUDNN_RNN_AMX)
+const Kernels kAmxBfloat16Kernels = {
+    "avx512-vnni",
+    TableOf<VectorF32>(50, ProductByInt8Dots,
+                       {ProductByBfloat16Tiles, CopyRoundedColumns<2>, RoundPairs, RoundTransposedPairs}),
+    TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
+#endif
 
 }  // namespace cudnn_rnn
