@@ -12,8 +12,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// The registers as the instructions leave them (Intel SDM vol. 2): a load or a sum fills what the shapes name, and
-// clears the rest; an instruction before the shapes, or after their release, would end the program.
+// The registers, by the Intel SDM vol. 2: a load clears the words of a tile that its shape leaves out; an instruction
+// before the shapes, or after their release, would end the program.
 class EmulatedTiles {
  public:
   void LoadShapes(const void* shapes) {
@@ -116,7 +116,7 @@ TEST_CASE("ProductByTiles multiplies any number of rows, depth and chunks, and r
             for (ptrdiff_t k = 0; k < depth; k += 2)
               words[row * pairs + k / 2] = RoundedPair(a[row * depth + k], k + 1 < depth ? a[row * depth + k + 1] : 0);
           }
-          // What lies beyond a panel must not be read: a NaN would spread.
+          // Words beyond a panel must not be read: a NaN would spread.
           std::vector<uint32_t> panel(static_cast<size_t>((pairs + 16) * width), 0x7fc07fc0u);
           RoundPairs(b.data(), width, depth, width, panel.data(), width);
           RowsCopy copy{1, nullptr, nullptr, words.data(), false};

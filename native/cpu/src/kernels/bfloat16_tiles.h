@@ -2,8 +2,8 @@
 // 16 pairs of the depth, 8,192 multiplications and additions in an instruction (Intel Intrinsics Guide,
 // _tile_dpbf16ps).
 //
-// A tile of weights is 16 lines of a panel of Bfloat16Pairs in the order of rows, as it lies in memory, and a tile of
-// rows 16 lines of their copy in pairs. Included after the intrinsics, or what emulates them in a test.
+// A tile of weights is 16 lines of a panel of Bfloat16Pairs in the order of rows, and a tile of rows is 16 lines
+// of their copy in pairs. Included after the intrinsics, or after their emulation in a test.
 #pragma once
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ inline constexpr ptrdiff_t kTileRows = 16;
 inline constexpr ptrdiff_t kTileWords = 16;  // in a line of a tile
 inline constexpr ptrdiff_t kTileBytes = 4 * kTileWords;
 
-// What LDTILECFG reads: Intel SDM vol. 1, 18.3.
+// The operand of LDTILECFG: Intel SDM vol. 1, 18.3.
 struct alignas(64) TileShapes {
   uint8_t palette = 1;
   uint8_t start_row = 0;

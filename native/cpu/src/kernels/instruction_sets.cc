@@ -145,7 +145,7 @@ bool MultipliesByTiles(void (*product)(const PanelProduct<float>&)) {
   return true;
 }
 
-// AMX-TILE and AMX-BF16, and its registers in XCR0. Linux from 5.16 on gives them to a process that asks for
+// AMX-TILE and AMX-BF16, and its registers in XCR0. Linux 5.16 and later give them to a process by a request of
 // ARCH_REQ_XCOMP_PERM of XTILEDATA, for all of its threads; it refuses if a thread's signal stack is too small for
 // them (https://docs.kernel.org/arch/x86/xstate.html). Asked once.
 bool HasAmx() {
