@@ -26,8 +26,8 @@ const MOST_ATTEMPTS = 6
  */
 export async function runAll(options: RunOptions): Promise<number> {
   const { folder, python, limit, only, isResumed } = options
+  const all = chosenSections(sections(python), only)
   mkdirSync(folder, { recursive: true })
-  const all = sections(python).filter(({ name }) => only.length === 0 || only.includes(name))
   if (only.length === 0 && !isResumed) {
     for (const file of new Set(all.map((section) => section.file))) writeFileSync(join(folder, `${file}.jsonl`), '')
   }
@@ -64,6 +64,16 @@ export async function runAll(options: RunOptions): Promise<number> {
   rmSync(cache, { recursive: true, force: true })
   console.log(`Report: ${writeReport(folder, folder)}`)
   return failed === 0 ? 0 : 1
+}
+
+/** The sections of these names, or all if there are none. Throws RangeError for a name that no section has. */
+export function chosenSections(all: readonly Section[], only: readonly string[]): readonly Section[] {
+  const unknown = only.filter((each) => !all.some(({ name }) => name === each))
+  if (unknown.length > 0) {
+    const names = all.map(({ name }) => name).join(', ')
+    throw new RangeError(`Cannot run ${unknown.join(', ')} as --only must name sections: ${names}`)
+  }
+  return all.filter(({ name }) => only.length === 0 || only.includes(name))
 }
 
 /** Sections that run side by side: the first alone, as it looks for the GPU, then those that share it, then the others. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wavesOf } from '../src/run_all.js'
+import { chosenSections, wavesOf } from '../src/run_all.js'
 import { sections } from '../src/sections.js'
 
 const names = (waves: ReturnType<typeof wavesOf>) => waves.map((wave) => wave.map(({ name }) => name))
@@ -22,7 +22,13 @@ describe('waves of sections', () => {
   })
 
   it('side by side of chosen sections have no machine to begin with', () => {
-    const chosen = sections('').filter(({ name }) => ['padding', 'gradients', 'soak'].includes(name))
+    const chosen = chosenSections(sections(''), ['padding', 'soak', 'gradients'])
     expect(names(wavesOf(chosen, 2))).toEqual([['padding', 'gradients'], ['soak']])
   })
+})
+
+it('a name that no section has is refused', () => {
+  expect(() => chosenSections(sections(''), ['padding', 'layouts'])).toThrow(
+    /^Cannot run layouts as --only must name sections: machine, /,
+  )
 })

@@ -31,7 +31,9 @@ export interface Forwarded {
 export function forwardedOf({ recording }: GradientTape, result: Value | Forwarded): Forwarded {
   const isLong = !(result instanceof Value) && (result as Forwarded | undefined)?.output instanceof Value
   const output = recording.result('end a tape', isLong ? result.output : result)
-  return isLong ? { ...result, output } : { output }
+  if (!isLong) return { output }
+  const { lengths, outputs, states } = result as Forwarded
+  return { output, lengths, outputs, states }
 }
 
 /** Lengths of rows as operations take them. */

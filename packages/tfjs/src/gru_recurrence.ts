@@ -103,7 +103,7 @@ export function gruRecurrence(
       const ofCandidate = matrix(recurrentKernel, columns, 2 * units)
       addRecurrentGradient(kernels, o, matrix(recurrentKernel, columns), hidden, matrix(z, columns), 2 * units)
       addRecurrentGradient(kernels, o, ofCandidate, reset, matrix(z, columns, 2 * units), units)
-      return { ...inputGradients(kernels, o, z), recurrentKernel, states: [dh] }
+      return { recurrentKernel, states: [dh], ...inputGradients(kernels, o, z) }
     },
   }
 }

@@ -46,7 +46,7 @@ export function simpleRecurrence(kernels: Kernels, o: SequenceOperands, activati
       }
       const recurrentKernel = new Float32Array(units * units)
       addRecurrentGradient(kernels, o, matrix(recurrentKernel, units), hidden, matrix(z, units), units)
-      return { ...inputGradients(kernels, o, z), recurrentKernel, states: [dh] }
+      return { recurrentKernel, states: [dh], ...inputGradients(kernels, o, z) }
     },
   }
 }

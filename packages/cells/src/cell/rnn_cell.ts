@@ -175,7 +175,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
         const variables = zeroGradients()
         const gradients = step.backward(output, stateGradient, variables)
         run.finishGradients()
-        return { ...gradients, variables }
+        return { variables, ...gradients }
       }
     }
     return { output: step.output, state: step.state, tape: tapeWhen(training, backward) }

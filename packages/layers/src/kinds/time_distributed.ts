@@ -135,7 +135,7 @@ export class TimeDistributedLayer extends GraphLayer {
     const [time, batch] = x.shape as [number, number]
     const rows = t.reshape(x, [time, batch * this.height, featuresOf(this.input) / this.height])
     const { output, ...rest } = await super.forward(t, rows, { ...pass, lengths: null })
-    return { ...rest, output: t.reshape(output, [time, batch, featuresOf(this.output)]) }
+    return { output: t.reshape(output, [time, batch, featuresOf(this.output)]), ...rest }
   }
 
   override openStream(batch: number): LayerStream {

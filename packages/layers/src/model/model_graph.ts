@@ -242,7 +242,7 @@ export class ModelGraph {
         const keepsStates = pass.keepsStates || isRead
         const others = operands.slice(1).map((x, k) => ({ x, lengths: taken[k + 1] }))
         const isLinked = isRead || states.length > 0
-        const passed = { ...pass, lengths: own, states: given, keepsStates, isLinked, others }
+        const passed: Pass = { lengths: own, states: given, keepsStates, isStream: pass.isStream, isLinked, others }
         const result = t.scope((inner) => layer.forward(inner, operands[0], passed))
         const forwarded = forwardedOf(t, result instanceof Promise ? await result : result)
         values.push(forwarded.output)

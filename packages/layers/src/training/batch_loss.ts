@@ -56,11 +56,11 @@ export async function batchLoss(
   const { name, ...settings } = loss
   const { labels, labelLengths } = batch
   const result = await ctcLoss(model.executor, {
-    ...settings,
     logits: output.tensor,
     labels: labels as CtcLabels,
     labelLengths,
     logitLengths: outputLengths(model, batch.sequenceLengths) ?? undefined,
+    ...settings,
   })
   result.rowLosses.dispose()
   return withGradient(t, name, output, result.loss, result.logitsGradient)

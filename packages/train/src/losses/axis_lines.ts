@@ -50,7 +50,8 @@ export function checkFloats(
 ): FloatTensor & { readonly dtype: FloatDType } {
   const tensor = checkIsHostTensor(action, name, given)
   const dtype = tensorDType(tensor) === 'float64' ? 'float64' : 'float32'
-  return { ...(checkTensor(action, name, tensor, { dtype }) as FloatTensor), dtype }
+  const { data, shape } = checkTensor(action, name, tensor, { dtype }) as FloatTensor
+  return { data, shape, dtype }
 }
 
 /** `shape` without `axis`. */

@@ -134,7 +134,8 @@ export abstract class Optimizer {
       const rate = learningRate * rateFactor
       if (decay > 0) this.backend.ops.update('weightDecay', value, [], mask, { rate: rate * decay })
       const slots = this.#slotsOf(index).map((slot) => slot.value)
-      this.#update(value, slots, gradients[index], { ...options, learningRate: rate })
+      const own = rateFactor === 1 ? options : { ...options, learningRate: rate }
+      this.#update(value, slots, gradients[index], own)
     }
   }
 
