@@ -37,16 +37,17 @@ const OPTIONS = {
   /**
    * Arithmetic of the matrix products of recurrent networks, in inference and training, and of dense layers, default
    * float32. bfloat16 rounds both factors; sums, states, gates, gradients and variables stay float32. It is faster if the
-   * processor multiplies bfloat16 fast (AVX512_BF16 of AMD, BF16 of 64-bit ARM); others compute the same numbers, but for the
-   * order of sums. Recurrent
-   * networks that would not be faster are in float32: where the parameters of a layer in one direction, times B, are fewer
-   * than 32,768, in training than 65,536, and training of fewer than 32 rows T·B.
+   * processor multiplies bfloat16 fast (AVX512_BF16 of AMD, AMX on Linux, BF16 of 64-bit ARM); others compute the same
+   * numbers, but for the order of sums. Recurrent networks that would not be faster are in float32: where the parameters of
+   * a layer in one direction, times B, are fewer than 32,768, in training than 65,536, and training of fewer than 32 rows
+   * T·B.
    */
   precision: optional(oneOf(['float32', 'bfloat16'])),
   /**
    * How inference with int8 weights takes the other factor of their products, default float32: in integers of 15 or 16 bits
    * where the instruction set has them. int8 brings each row to 8 bits (dynamic quantization), with the same numbers
-   * everywhere and half the time with AVX-512 VNNI and NEON's dot products. Networks that would not be faster read float32, as with precision.
+   * everywhere and half the time with AVX-512 VNNI and NEON's dot products. Networks that would not be faster read
+   * float32, as with precision.
    */
   activations: optional(oneOf(['float32', 'int8'])),
 }
