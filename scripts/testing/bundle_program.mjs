@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { sourceOf } from '../workspace.mjs'
@@ -26,7 +26,11 @@ export const workspaceSources = {
  */
 export async function bundleProgram(entry, outfile, { alias, external, plugins = [] } = {}) {
   const kept = plugins.length === 0 ? keptBundle({ entry, alias, external }) : undefined
-  if (kept !== undefined && existsSync(kept)) return copyFileSync(kept, outfile)
+  if (kept !== undefined && existsSync(kept)) {
+    // esbuild makes the folder, copying does not.
+    mkdirSync(dirname(outfile), { recursive: true })
+    return copyFileSync(kept, outfile)
+  }
   await build({
     ...(typeof entry === 'string' ? { entryPoints: [entry] } : { stdin: { loader: 'ts', ...entry } }),
     ...{ outfile, bundle: true, platform: 'node', target: 'node20', format: 'esm', logLevel: 'error' },
