@@ -65,7 +65,7 @@ TEST_CASE("Multiply of rounded factors is the product of their bfloat16, plus th
   std::vector<Sizes> sizes_of = kSizes;
   // More than the depth of which a thread keeps the rows of a block.
   sizes_of.push_back({100, 2100, 70});
-  for (const Kernels* kernels : TestedKernels()) {
+  for (const Kernels* kernels : ReducedKernels()) {
     Machine<float> one(1, *kernels), three(3, *kernels);
     one.engine.rounds_products = three.engine.rounds_products = true;
     for (const Sizes& sizes : sizes_of) {

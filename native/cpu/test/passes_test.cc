@@ -236,7 +236,7 @@ TEST_CASE("training by rounded products agrees with the portable kernels, and wi
     // Two factors of 2^-9 each, through eleven or forty steps and up to four layers. Not for relu, where a sum moves
     // across the kink.
     if (each.options.cell != Cell::kRelu) CHECK(rounding < 5e-2);
-    for (const Kernels* kernels : TestedKernels()) {
+    for (const Kernels* kernels : ReducedKernels()) {
       INFO(std::string(kernels->name) << ", " << each.options.units << " units, " << each.batch << " rows");
       const auto one = kernels == &kPortableKernels ? expected : Train<float>(*kernels, 1, each, true);
       // A state that differs in its last bit may be rounded to the next bfloat16, as in inference below, and its
@@ -255,7 +255,7 @@ TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
     for (const WeightFormat format :
          {WeightFormat::kBfloat16, WeightFormat::kInt8, WeightFormat::kBfloat16Products, WeightFormat::kInt8Products}) {
       const std::vector<float> expected = Infer(kPortableKernels, whole, format).output;
-      for (const Kernels* kernels : TestedKernels()) {
+      for (const Kernels* kernels : ReducedKernels()) {
         if (kernels == &kPortableKernels) continue;
         // With AVX-512 VNNI the activations are quantized as well. An h that differs in its last bit may be rounded to
         // the next bfloat16, 2^-8 of it, which a weight of a tenth multiplies; or to the next of 127 integers, 2^-7 of

@@ -76,7 +76,7 @@ struct ReducedProduct {
 
 template <typename Body>
 void EachShape(const Body& body) {
-  for (const Kernels* kernels : TestedKernels()) {
+  for (const Kernels* kernels : ReducedKernels()) {
     for (const ptrdiff_t rows : kRowCounts) {
       for (const ptrdiff_t depth : kReducedDepths) {
         for (int chunks = 1; chunks <= 4; chunks++) {

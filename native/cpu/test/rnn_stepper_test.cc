@@ -145,7 +145,7 @@ TEST_CASE("Stepper takes one row by quantized weights as it takes one of two row
   constexpr ptrdiff_t kOddUnits = 37;
   constexpr ptrdiff_t kOddInputs = 11;
   constexpr ptrdiff_t kSteps = 4;
-  for (const Kernels* kernels : TestedKernels()) {
+  for (const Kernels* kernels : ReducedKernels()) {
     for (const auto& [cell, projection] : {std::pair{Cell::kLstm, 0}, {Cell::kLstm, 9}, {Cell::kGru, 0}}) {
       const Network<float> network = NetworkFor<float>(
           *kernels, {cell, 2, 1, kOddUnits, kOddInputs, projection, false, true, cell == Cell::kGru, 0.5, 0, 0});

@@ -100,7 +100,7 @@ TEST_CASE("TransposedMatrix of rounded factors has the products of their bfloat1
     const std::vector<float> before = Sine<float>(static_cast<size_t>(rows * matrix.depth), 0.9);
     std::vector<float> expected = before;
     Case<float>{matrix, AsBfloat16(SineParams(network)), width, rows, AsBfloat16(a)}.AddTo(&expected);
-    for (const Kernels* kernels : TestedKernels()) {
+    for (const Kernels* kernels : ReducedKernels()) {
       const Network<float> own = NetworkFor<float>(*kernels, options);
       const PanelMatrix& own_matrix = own.layer(0).input;
       const std::vector<float> params = SineParams(own);
