@@ -2,6 +2,7 @@
 // multiplications and additions in an instruction (Intel Intrinsics Guide, _mm512_dpbf16_ps).
 #include "kernels/vector_avx512.h"
 // The vectors come first: the kernels are written over them.
+#include "kernels/bfloat16_rounding.h"
 #include "kernels/dot_tiles.h"
 #if defined(CUDNN_RNN_AMX)
 #include "kernels/bfloat16_tiles.h"
@@ -9,8 +10,6 @@
 
 namespace cudnn_rnn {
 namespace {
-
-ptrdiff_t PairsOf(ptrdiff_t depth) { return (depth + 1) / 2; }
 
 __mmask16 LanesBelow(ptrdiff_t count) {
   return count >= VectorF32::kLanes ? 0xffff : static_cast<__mmask16>((1u << count) - 1);
@@ -25,17 +24,10 @@ void RoundRow(const float* a, ptrdiff_t depth, uint32_t* words) {
   }
 }
 
-// All rows of a, once for all panels that a thread multiplies with it. If a itself is in panels, they have whole pairs.
 void RoundRows(const PanelProduct<float>& p) {
-  const ptrdiff_t pairs = PairsOf(p.depth);
-  const ptrdiff_t width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
-  for (ptrdiff_t row = 0; row < p.rows; row++) {
-    const float* a = p.a + row * p.a_stride;
-    uint32_t* words = p.rows_copy->words + row * pairs;
-    for (ptrdiff_t k = 0; k < p.depth; k += width, a += p.a_panel_stride)
-      RoundRow(a, p.depth - k < width ? p.depth - k : width, words + k / 2);
-  }
-  p.rows_copy->version = p.version;
+  CopyRows(p, [&](ptrdiff_t row, ptrdiff_t k, const float* x, ptrdiff_t count) {
+    RoundRow(x, count, p.rows_copy->words + row * PairsOf(p.depth) + k / 2);
+  });
 }
 
 struct Bfloat16Dots {
@@ -77,13 +69,13 @@ struct Bfloat16Tile {
 }  // namespace
 
 void ProductByBfloat16Dots(const PanelProduct<float>& p) {
-  if (p.rows_copy->version != p.version) RoundRows(p);
+  RoundRows(p);
   DotTiles<VectorF32, Bfloat16Tile>(p);
 }
 
 #if defined(CUDNN_RNN_AMX)
 void ProductByBfloat16Tiles(const PanelProduct<float>& p) {
-  if (p.rows_copy->version != p.version) RoundRows(p);
+  RoundRows(p);
   ProductByTiles(p);
 }
 #endif

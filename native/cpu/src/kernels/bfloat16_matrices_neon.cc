@@ -1,12 +1,11 @@
 // Products of bfloat16 weights and rows. BFMMLA multiplies two rows of four by two columns of four and adds to four
 // float32 sums, BFDOT the pairs of four columns by one pair of a row (Arm Architecture Reference Manual). Both round
 // each addition to odd and take denormals as zero.
+#include "kernels/bfloat16_rounding.h"
 #include "kernels/dot_tiles_neon.h"
 
 namespace cudnn_rnn {
 namespace {
-
-ptrdiff_t PairsOf(ptrdiff_t depth) { return (depth + 1) / 2; }
 
 // Elements of a row, of which `a` has an even number or the last, from the `word` on; one past an odd depth is zero.
 void RoundRow(const float* a, ptrdiff_t count, const PairedRow& row, ptrdiff_t word, uint32_t* words) {
@@ -18,18 +17,6 @@ void RoundRow(const float* a, ptrdiff_t count, const PairedRow& row, ptrdiff_t w
     const ptrdiff_t left = PairsOf(count - k);
     for (ptrdiff_t i = 0; i < 4 && i < left; i++) words[row(word + k / 2 + i)] = four[i];
   }
-}
-
-// All rows of a, once for all panels that a thread multiplies with it. If a itself is in panels, they have whole pairs.
-void RoundRows(const PanelProduct<float>& p) {
-  const ptrdiff_t width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
-  for (ptrdiff_t row = 0; row < p.rows; row++) {
-    const float* a = p.a + row * p.a_stride;
-    const PairedRow place(row, p.rows, PairsOf(p.depth));
-    for (ptrdiff_t k = 0; k < p.depth; k += width, a += p.a_panel_stride)
-      RoundRow(a, p.depth - k < width ? p.depth - k : width, place, k / 2, p.rows_copy->words);
-  }
-  p.rows_copy->version = p.version;
 }
 
 struct Bfloat16MatricesNeon {
@@ -74,7 +61,9 @@ struct Bfloat16Tile {
 }  // namespace
 
 void ProductByBfloat16Matrices(const PanelProduct<float>& p) {
-  if (p.rows_copy->version != p.version) RoundRows(p);
+  CopyRows(p, [&](ptrdiff_t row, ptrdiff_t k, const float* x, ptrdiff_t count) {
+    RoundRow(x, count, PairedRow(row, p.rows, PairsOf(p.depth)), k / 2, p.rows_copy->words);
+  });
   Tiles<Bfloat16Tile>(p, p.rows);
 }
 

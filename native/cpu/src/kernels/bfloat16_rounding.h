@@ -30,6 +30,24 @@ static inline float RoundedToBfloat16(float x) {
   return word.value;
 }
 
+// Pairs of rows of a depth; the second row past an odd last one is zeros.
+static inline ptrdiff_t PairsOf(ptrdiff_t depth) { return (depth + 1) / 2; }
+
+// Makes the copy of the rows of a, once for all panels that a thread multiplies with it: copy(row, k, x, count) for
+// `count` elements x of a row from element k on. They are the whole row, or, if a itself is in panels, which have whole
+// pairs, the part of one.
+template <typename Copy>
+static inline void CopyRows(const PanelProduct<float>& p, const Copy& copy) {
+  if (p.rows_copy->version == p.version) return;
+  const ptrdiff_t width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    const float* x = p.a + row * p.a_stride;
+    for (ptrdiff_t k = 0; k < p.depth; k += width, x += p.a_panel_stride)
+      copy(row, k, x, p.depth - k < width ? p.depth - k : width);
+  }
+  p.rows_copy->version = p.version;
+}
+
 static inline uint32_t RoundedPair(float first, float second) { return RoundedBits(first) >> 16 | RoundedBits(second); }
 
 // Bfloat16Products::pairs. The second row past an odd last one is zeros.
@@ -45,7 +63,7 @@ static inline void RoundPairs(const float* x, ptrdiff_t stride, ptrdiff_t rows, 
 // Blocks of a transposition: a line of words.
 inline constexpr ptrdiff_t kTransposedBlock = 16;
 
-// Where the words of a row of a rows_copy are: row after row.
+// The index of the words of one row in a rows_copy that has the rows one after the other.
 class SingleRow {
  public:
   SingleRow(ptrdiff_t row, ptrdiff_t, ptrdiff_t words) : first_(row * words) {}

@@ -3,13 +3,14 @@
 // _tile_dpbf16ps).
 //
 // A tile of weights is 16 lines of a panel of Bfloat16Pairs in the order of rows, and a tile of rows is 16 lines
-// of their copy in pairs. Included after the intrinsics, or after their emulation in a test.
+// of their copy in pairs. This file is included after the intrinsics, or after their emulation in a test.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/bfloat16_rounding.h"
 #include "kernels/kernels.h"
 #include "kernels/unroll.h"
 
@@ -89,7 +90,7 @@ static void MultiplyTiles(const uint32_t* rows, int count, ptrdiff_t pairs, cons
 // A product whose rows_copy holds the rows in pairs. The tiles are released at its end: their 8 KiB would be saved at
 // each switch of the thread.
 static void ProductByTiles(const PanelProduct<float>& p) {
-  const ptrdiff_t pairs = (p.depth + 1) / 2;
+  const ptrdiff_t pairs = PairsOf(p.depth);
   const auto* panel = static_cast<const uint32_t*>(p.panel);
   const ptrdiff_t groups = (p.rows + kTileRows - 1) / kTileRows;
   alignas(64) float sums[kTileRows][4 * kTileWords];

@@ -10,8 +10,8 @@ namespace cudnn_rnn {
 std::vector<const Kernels*> SupportedKernels();
 
 // The kernels of an executor that rounds products to bfloat16: the same ones, or others of the same name with the tiles
-// of AMX. The first call asks Linux for the tiles, which changes the signal stacks of the process, so no other executor
-// calls it.
+// of AMX. Only such executors call it, as the first call requests the tiles from Linux, which changes the signal stacks
+// of the process.
 const Kernels* WithTiles(const Kernels* kernels);
 
 #if defined(CUDNN_RNN_X86) && defined(CUDNN_RNN_AVX512)

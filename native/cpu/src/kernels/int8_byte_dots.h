@@ -2,8 +2,8 @@
 // that multiplies unsigned by signed bytes (VPDPBUSD). Included, after one vector_*.h, by the kernel files only.
 //
 // A row of a is brought to 16 bits, q = round(a / max|a| · 32767) + 32768, whose low and high bytes are multiplied
-// apart, as the instruction takes unsigned bytes. The rounding of a is 2^-16 of its largest element; the weights
-// have lost 2^-8.
+// apart, as the instruction takes unsigned bytes. The error of a's rounding is 2^-16 of its largest element, and the
+// error of the weights 2^-8.
 //   Σ (q - 32768)·w = Σ low·w + 256·(Σ high·w - 128·Σ w)
 // Or, if the copy is in bytes, to 8 bits, q = round(a / max|a| · 127) + 128, in half the instructions:
 //   Σ (q - 128)·w = Σ q·w - 128·Σ w

@@ -53,7 +53,7 @@ struct Int8DotsAvx2 {
   }
 
   // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
-  // largest patterns of all.
+  // largest patterns.
   static float LargestMagnitude(const float* a, ptrdiff_t count) {
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX);
     __m256i largest = _mm256_setzero_si256();

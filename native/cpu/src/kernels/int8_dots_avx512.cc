@@ -29,8 +29,8 @@ struct Int8DotsAvx512 {
   static __m512i Sum(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
   static VectorF32 ToFloat(__m512i x) { return {_mm512_cvtepi32_ps(x)}; }
 
-  // By integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the largest patterns
-  // of all.
+  // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
+  // largest patterns.
   static float LargestMagnitude(const float* a, ptrdiff_t count) {
     const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
     __m512i largest = _mm512_setzero_si512();

@@ -45,7 +45,7 @@ struct Int8DotsAvxVnni {
   static void StoreBytes(__m128i words, uint32_t* bytes) {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(bytes), _mm_packus_epi16(words, words));
   }
-  // As in int8_dots_avx512.cc.
+  // For the reason in int8_dots_avx512.cc.
   static void KeepInRegister(__m256i* value) {
 #if defined(__GNUC__)
     asm("" : "+x"(*value));

@@ -1,8 +1,8 @@
 // Products of int8 weights in integers, exactly, by SDOT or SMMLA (I of dot_tiles_neon.h).
 //
 // A row of a is brought to 8 bits, q = round(a / max|a| · 127), if the copy is in bytes. Else to 16,
-// q = round(a / max|a| · 32512), in two signed digits, q = 256·high + low, which are two rows of the copy. The rounding
-// of a is then 2^-16 of its largest element; the weights have lost 2^-8.
+// q = round(a / max|a| · 32512), in two signed digits, q = 256·high + low, which are two rows of the copy. The error of
+// a's rounding is then 2^-16 of its largest element, and the error of the weights 2^-8.
 #pragma once
 
 #include "kernels/dot_tiles_neon.h"
@@ -48,8 +48,8 @@ template <bool kInBytes>
 static float QuantizeBlock(const float* a, ptrdiff_t count, ptrdiff_t row, ptrdiff_t rows, uint32_t* to) {
   constexpr float kLargest = kInBytes ? kInt8Limit : kTwoDigitsLimit;
   const ptrdiff_t words = WordsOf(count);
-  // By integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the largest patterns
-  // of all.
+  // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
+  // largest patterns.
   uint32x4_t magnitude = vdupq_n_u32(0);
   for (ptrdiff_t k = 0; k < count; k += 8) {
     const float32x4x2_t x = LoadEight(a + k, count - k);

@@ -46,7 +46,7 @@ struct Int8DotsWasm {
   }
 
   // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
-  // largest patterns of all.
+  // largest patterns.
   static float LargestMagnitude(const float* a, ptrdiff_t count) {
     const v128_t magnitude = wasm_i32x4_const_splat(INT32_MAX);
     v128_t largest = wasm_i32x4_const_splat(0);

@@ -2,9 +2,9 @@
 // products to 32 bits, exactly. Included after a vector_*.h and an int8_dots_*.h, which names that instruction in a
 // struct I, by the kernel files only.
 //
-// A row of a is brought to 15 bits, q = round(a / max|a| · 16383), or to 8 if the copy is in bytes. The rounding of a
-// is 2^-15 of its largest element; the weights have lost 2^-8. A sum of kInt8BlockRows products is at most 1024 · 16383
-// · 127 < 2^31.
+// A row of a is brought to 15 bits, q = round(a / max|a| · 16383), or to 8 if the copy is in bytes. The error of a's
+// rounding is 2^-15 of its largest element, and the error of the weights 2^-8. A sum of kInt8BlockRows products is at
+// most 1024 · 16383 · 127 < 2^31.
 //
 // I has
 //   Sums              a register of sums, over kColumns adjacent columns

@@ -9,7 +9,7 @@
 
 namespace {
 
-// Where the words of one row are.
+// The index of the words of one row.
 class PairedRow {
  public:
   PairedRow(ptrdiff_t row, ptrdiff_t rows, ptrdiff_t words) {

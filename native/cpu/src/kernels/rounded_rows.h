@@ -38,16 +38,9 @@ static inline void RoundRowToInt8(const float* a, ptrdiff_t depth, float* rounde
 template <typename V, typename Weight, void (*kRound)(const float*, ptrdiff_t, float*)>
 static void ProductOfRoundedRows(const PanelProduct<float>& p) {
   float* rounded = reinterpret_cast<float*>(p.rows_copy->words);
-  if (p.rows_copy->version != p.version) {
-    // a may be in panels.
-    const ptrdiff_t width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
-    for (ptrdiff_t row = 0; row < p.rows; row++) {
-      const float* a = p.a + row * p.a_stride;
-      for (ptrdiff_t k = 0; k < p.depth; k += width, a += p.a_panel_stride)
-        kRound(a, Smaller(width, p.depth - k), rounded + row * p.depth + k);
-    }
-    p.rows_copy->version = p.version;
-  }
+  CopyRows(p, [&](ptrdiff_t row, ptrdiff_t k, const float* x, ptrdiff_t count) {
+    kRound(x, count, rounded + row * p.depth + k);
+  });
   PanelProduct<float> product = p;
   product.a = rounded;
   product.a_stride = p.depth;

@@ -7,7 +7,7 @@ import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '.
 import { planned } from '../planned_layer.js'
 import { lengthsOperand } from '../forwarded.js'
 
-/** Where the masked steps of a row may be: with `anywhere`, the other steps are moved together. */
+/** The places of masked steps in a row. With `anywhere`, the layer moves the other steps together. */
 export const PADDINGS = ['end', 'anywhere'] as const
 
 export type Padding = (typeof PADDINGS)[number]
