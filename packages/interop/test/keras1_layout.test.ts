@@ -76,6 +76,27 @@ describe('ofKeras2', () => {
     await expect(importWeights(ofKeras2(file))).rejects.toMatchObject({ code: 'ERR_WEIGHTS_UNRECOGNIZED' })
   })
 
+  it('turns kernels of convolutions of Theano, which reads their taps from the last to the first', async () => {
+    const kernel = (name: string, shape: readonly number[]) => ({
+      name,
+      shape,
+      dtype: 'float32',
+      read: async () => Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => k),
+    })
+    const names = ['c/c/kernel:0', 'l/l/recurrent_kernel:0', 'e/e/embeddings:0']
+    const tensors = [...names.map((name) => kernel(name, [3, 1, 2])), kernel('d/d/kernel:0', [3, 2])]
+    const written: WeightFile = { ...fileOf([]), kerasVersion: '2.1.6', tensors }
+    const read = async (backend?: string) =>
+      Promise.all(ofKeras2(written, backend).tensors.map(async (each) => [...(await each.read())]))
+    const [plain, turned] = [
+      [0, 1, 2, 3, 4, 5],
+      [4, 5, 2, 3, 0, 1],
+    ]
+    for (const backend of ['tensorflow', 'cntk', undefined])
+      expect(await read(backend)).toEqual([plain, plain, plain, plain])
+    expect(await read('theano')).toEqual([turned, turned, plain, plain])
+  })
+
   it('refuses weights of Keras before 1.0', () => {
     expect(() => ofKeras2(fileOf(['layer_0/param_0', 'layer_0/param_1']))).toThrow(/before 1\.0\. Load them there/)
   })

@@ -465,6 +465,11 @@ describe('importWeights of a file that describes its model', () => {
     expect((await importOf(flat, gru({}))).cells).toMatchObject([{ cell: 'GRUBlockCell' }])
     const { 'layers/gru/cell/vars/2': _, ...unbiased } = flat
     expect((await importOf(unbiased, gru({ reset_after: true }))).networks).toHaveLength(1)
+    const written = (kerasVersion: string) => {
+      return importWeights(fileOf(unbiased, gru({ use_bias: false }), { format: 'keras-archive', kerasVersion }))
+    }
+    expect((await written('3.0.1')).networks).toHaveLength(1)
+    expect((await written('2.1.2')).cells).toMatchObject([{ cell: 'GRUBlockCell' }])
   })
 
   it('computes with the elements of its variables', async () => {

@@ -8,6 +8,7 @@ import type { WeightFile } from '../weight_file.js'
 const NAME = /^(.*?)([^/]+)_([WUb])(?:_([icfozrh]))?(?::0)?$/
 /** Before Keras 1 weights have numbers alone. */
 const UNNAMED = /(?:^|\/)layer_\d+\/param_\d+$/
+const KERNEL = /(?:^|[/_])kernel(?::0)?$/
 const OWN_NAMES = new Map([
   ['W', 'kernel'],
   ['U', 'recurrent_kernel'],
@@ -29,12 +30,15 @@ const OPTIONS: ReadonlyMap<string, string | undefined> = new Map([
 const OPTIONS_OF_EMBEDDING: ReadonlyMap<string, undefined> = new Map([...WITHOUT_EFFECT, ['dropout', undefined]])
 
 /**
- * A file of Keras 1 as Keras 2 would write it: gates beside each other, present names of variables and options. Source:
- * tensorflow/python/keras/saving/hdf5_format.py, preprocess_weights_for_loading.
+ * A file as Keras 2 would write it over TensorFlow: of Keras 1, gates beside each other, present names of variables and
+ * options; of Theano, kernels turned. Source: tensorflow/python/keras/saving/hdf5_format.py and Keras 2's
+ * engine/saving.py, preprocess_weights_for_loading.
  *
+ * @param backend under which Keras wrote it, if the file has the name
  * @throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for weights of Keras before 1.0, which have no names
  */
-export function ofKeras2(file: WeightFile): WeightFile {
+export function ofKeras2(written: WeightFile, backend?: string): WeightFile {
+  const file = backend === 'theano' ? { ...written, tensors: written.tensors.map(turned) } : written
   const { path, tensors, kerasVersion = '1' } = file
   if (tensors.some(({ name }) => UNNAMED.test(name))) {
     throw unsupported(
@@ -91,6 +95,22 @@ function renamed(config: Json, names: ReadonlyMap<string, string | undefined>): 
 
 function haveOneShape(parts: readonly StoredTensor[]): boolean {
   return parts.every(({ shape }) => String(shape) === String(parts[0]?.shape))
+}
+
+/** Convolutions of Theano read the taps of a kernel [...taps,I,F] from the last to the first; other tensors stay. */
+function turned(tensor: StoredTensor): StoredTensor {
+  const { name, shape, read } = tensor
+  if (shape.length < 3 || !KERNEL.test(name)) return tensor
+  const tap = (shape.at(-2) ?? 0) * (shape.at(-1) ?? 0)
+  return {
+    ...tensor,
+    read: async () => {
+      const data = await read()
+      const all = zerosLike(data, data.length)
+      for (let at = 0; at < data.length; at += tap) all.set(data.subarray(at, at + tap), data.length - at - tap)
+      return all
+    },
+  }
 }
 
 /** Matrices, or vectors, of one shape side by side. */

@@ -33,7 +33,7 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
     const json = config === undefined ? undefined : new TextEncoder().encode(config)
     const description = await descriptionOf(path, json, file)
     const version = await file.text('keras_version')
-    return ofKeras2({
+    const written = {
       format: 'keras-h5',
       ...(version !== undefined && { kerasVersion: version }),
       path,
@@ -41,7 +41,8 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
       tensors: await inOrder(file),
       ...description,
       close,
-    })
+    } as const
+    return ofKeras2(written, await file.text('backend'))
   })
 }
 

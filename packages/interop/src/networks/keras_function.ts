@@ -65,8 +65,8 @@ export function functionOf(
     ...(recurrentActivation !== 'sigmoid' && { recurrentActivation }),
   }
   if (kind === 'lstm') return { ...common, cellMode: 'lstm', activations }
-  // Keras before 2.1.3 has no such option and resets before.
-  const resetAfter = config['reset_after'] ?? bias?.shape.length === 2
+  // Keras before 2.1.3 has no such option and resets before; Keras 3 resets after if it is left out.
+  const resetAfter = config['reset_after'] ?? (bias === undefined ? major === 3 : bias.shape.length === 2)
   return { ...common, cellMode: 'gru', resetBefore: resetAfter !== true, activations }
 }
 
