@@ -148,12 +148,21 @@ describe('importWeights of an ONNX node', () => {
 
   it.each<[string, Node]>([
     ['input_forget', { attributes: { input_forget: 1 } }],
+    ['a layout that does not exist', { attributes: { layout: 2 } }],
     ['clip 0', { attributes: { clip: { float: 0 } } }],
     ['an activation of no cell', { attributes: { activations: ['Sigmoid', 'Tanh', 'Swish'] } }],
     ['empty rows beside states', { inputs: { initial_h: [1, B, H], sequence_lens: [0, 2] } }],
   ])('is refused as another function with %s', async (_, node) => {
     await expect(imported(node)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_OTHER_FUNCTION' })
   })
+
+  it.each([-3, 0, 1, 2])(
+    'reads linear_before_reset %d of a GRU as ONNX Runtime does: 0, or any other',
+    async (flag) => {
+      const { networks } = await imported({ operator: 'GRU', attributes: { linear_before_reset: flag } })
+      expect(networks).toHaveLength(flag === 0 ? 0 : 1)
+    },
+  )
 
   it('bounds activations by clip in a cell', async () => {
     const { cells } = await imported({ attributes: { clip: { float: 0.5 } } })

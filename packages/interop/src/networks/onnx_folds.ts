@@ -303,7 +303,7 @@ export const FOLDS: ReadonlyMap<string, Fold> = new Map(
       outputs: reshaping((from, node) => {
         const asked = node.list('shape')
         if (asked === undefined) return undefined
-        const keepsZero = node.integer('allowzero', 0) === 0
+        const keepsZero = node.integer('allowzero', 0) !== 1
         const sizes = asked.map((size, axis) => (size === 0 && keepsZero ? (from[axis] ?? Number.NaN) : size))
         const rest = elementCount(from) / elementCount(sizes.filter((size) => size !== -1))
         return sizes.map((size) => (size === -1 ? rest : size))

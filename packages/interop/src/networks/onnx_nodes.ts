@@ -264,7 +264,8 @@ async function networkOf(
   })
   const peepholes = await named.get('P')?.read()
   const differences = {
-    resetBefore: descriptor.cellMode === 'gru' && own.attribute('linear_before_reset')?.i !== 1,
+    // Any other number is true in ONNX Runtime.
+    resetBefore: descriptor.cellMode === 'gru' && (own.attribute('linear_before_reset')?.i ?? 0) === 0,
     peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
     clip: clipOf(own),
     activations: activations.every((each) => Object.keys(each).length === 0) ? undefined : activations,
@@ -315,6 +316,8 @@ async function activationsOf(own: RecurrentNode): Promise<OtherActivations[]> {
   const { opType } = own.node
   const inputForget = own.attribute('input_forget')?.i ?? 0
   if (inputForget !== 0) throw own.otherFunction('input_forget must be 0', inputForget)
+  const layout = own.attribute('layout')?.i ?? 0
+  if (layout !== 0 && layout !== 1) throw own.otherFunction('layout must be 0 or 1', layout)
   const defaults = ACTIVATIONS.get(opType) ?? []
   const asked = own.attribute('activations')?.strings ?? []
   const directions = own.direction === 'bidirectional' ? 2 : 1
