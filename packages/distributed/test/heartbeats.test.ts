@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { type HeartbeatOptions, Heartbeats, type Trouble } from '../src/nccl/heartbeats.js'
 
@@ -11,7 +12,7 @@ function heartbeats(options: Partial<HeartbeatOptions>) {
   const troubles: Trouble[] = []
   const made = new Heartbeats({
     ...{ rank: 0, size: 3, host: '127.0.0.1', port: 0, listenOn: '127.0.0.1', job: '/0' },
-    ...{ silenceSeconds: 60, busySeconds: 60, learnsBusy: false, calls: () => 0 },
+    ...{ timeoutSeconds: 60, silenceSeconds: 60, busySeconds: 60, learnsBusy: false, calls: () => 0 },
     onTrouble: (trouble) => void troubles.push(trouble),
     ...options,
   })
@@ -64,4 +65,13 @@ it('a rank is connected to the first one, which refuses another of its number', 
   await heartbeats({ rank: 1, port }).port
   expect(await answerTo(port, '1 /0\n')).toBe('')
   expect(first.troubles).toEqual([])
+})
+
+it('a rank does not wait for a first one that is connected and answers nothing, as if it was stopped', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const opened = heartbeats({ rank: 1, port, timeoutSeconds: 0.5 }).port
+  await expect(opened).rejects.toThrow('the first rank has not answered within 0.5 s')
+  silent.close()
 })

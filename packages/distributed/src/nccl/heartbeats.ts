@@ -3,7 +3,7 @@ import type { Limits } from '../checked_communicator.js'
 import type { Rendezvous } from './tcp_star.js'
 
 /** `port` is 0 on the first rank, which takes a free one. */
-export interface HeartbeatOptions extends Rendezvous, Omit<Limits, 'timeoutSeconds'> {
+export interface HeartbeatOptions extends Rendezvous, Limits {
   /** Collective calls of this rank. */
   readonly calls: () => number
   /** Called twice a second for each rank that has been silent, or busy, for longer than allowed. */
@@ -173,7 +173,7 @@ setInterval(() => {
 export class Heartbeats {
   readonly #worker: Worker
   readonly #beat: NodeJS.Timeout
-  /** The port of the first rank, when this rank is connected to it. Rejects if the thread or the connection fails. */
+  /** The port of the first rank, when this rank is connected to it. Rejects if the thread or the connection fails, or takes too long. */
   readonly port: Promise<number>
 
   constructor({ calls, onTrouble, ...options }: HeartbeatOptions) {
@@ -195,13 +195,19 @@ export class Heartbeats {
       },
     })
     this.port = new Promise((resolve, reject) => {
+      const { timeoutSeconds } = options
+      // A first rank that has been stopped is connected by its kernel, and answers nothing.
+      const expire = () => reject(new Error(`the first rank has not answered within ${timeoutSeconds} s`))
+      const late = setTimeout(expire, timeoutSeconds * 1000)
       this.#worker.once('error', reject)
+      this.#worker.once('exit', () => clearTimeout(late))
       this.#worker.on('message', (message: { port: number } | Trouble) => {
         if ('port' in message) {
           // An error from here on is uncaught: without the thread a silent rank would not be noticed.
           this.#worker.off('error', reject)
           // Until here the process must wait for it.
           this.#worker.unref()
+          clearTimeout(late)
           resolve(message.port)
         } else {
           onTrouble(message)

@@ -184,7 +184,7 @@ async function peersByTcp(
   process.on('uncaughtExceptionMonitor', rememberUncaught)
   process.on('exit', leave)
   const heartbeats = await openHeartbeats(star, {
-    ...{ rank, size, host, listenOn, job, silenceSeconds, busySeconds, learnsBusy, progress },
+    ...{ rank, size, host, listenOn, job, timeoutSeconds, silenceSeconds, busySeconds, learnsBusy, progress },
   })
   return {
     ...{ rank, size, localRank, localSize },
@@ -238,7 +238,8 @@ async function openHeartbeats(
   })
   const heartbeats =
     first ?? new Heartbeats({ ...options, port: Number(new TextDecoder().decode(port)), calls, onTrouble })
-  await heartbeats.port.catch((cause: Error) => {
+  await star.orFailed(heartbeats.port).catch(async (cause: Error) => {
+    await heartbeats.close()
     throw new CommunicatorError(
       'ERR_COMMUNICATOR',
       `Cannot open communicator as the heartbeats of the ranks cannot be exchanged: ${cause.message}`,
