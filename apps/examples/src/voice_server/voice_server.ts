@@ -50,6 +50,12 @@ const DEFAULTS = {
   ...{ maxRate: 2, maxBurst: 2, maxUnreadBytes: 1 << 16 },
 }
 
+/**
+ * Parts of one message, of WebSocket and of TCP: each takes more memory than its bytes. The sessions count the answers to
+ * pings that are not read.
+ */
+const LIMITS_OF_WS = { maxFragments: 64, maxBufferedChunks: 1024, maxPendingAutoPongs: 0 }
+
 /** A client that does not end its half of a refused connection is cut off. */
 const LINGER_MS = 1000
 
@@ -110,7 +116,7 @@ export class VoiceServer {
     )
     // Samples do not compress, and a compressor takes 300 KB for each connection.
     this.#sockets = new WebSocketServer({
-      ...{ noServer: true, perMessageDeflate: false, maxPayload: this.#limits.maxMessageBytes },
+      ...{ noServer: true, perMessageDeflate: false, maxPayload: this.#limits.maxMessageBytes, ...LIMITS_OF_WS },
     })
     this.#pings = setInterval(
       guarded(() => this.#ping(), reportFailure),

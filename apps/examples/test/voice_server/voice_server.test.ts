@@ -1,11 +1,9 @@
-import { EventEmitter } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import type { SpeechPool } from '../../src/voice_server/speech_pool.js'
 import { VoiceServer, type VoiceServerOptions } from '../../src/voice_server/voice_server.js'
-import { VoiceSession } from '../../src/voice_server/voice_session.js'
 import { energyPool, tone } from './energy_pool.js'
 import { VoiceClient } from './voice_client.js'
 
@@ -36,6 +34,15 @@ async function upgrade(port: number, address: string): Promise<string> {
   let answer = ''
   for await (const piece of socket) answer += piece
   return answer
+}
+
+/** A client of WebSocket that reads and answers nothing. */
+function connected(port: number): Socket {
+  const raw = connect(port, '127.0.0.1').on('error', () => undefined)
+  raw.write(
+    'GET /stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  )
+  return raw
 }
 
 /** Waits for a state of the server that the client does not see. */
@@ -249,34 +256,32 @@ describe('VoiceServer', () => {
     expect((await client.closed).code).toBe(1003)
   })
 
+  it('closes a connection for a message in too many parts, none of which is the last', async () => {
+    const { port, refusals } = await serve()
+    const client = await new VoiceClient(port).open()
+    for (let part = 0; part < 65; part++) client.socket.send(Buffer.alloc(2), { fin: false })
+    expect((await client.closed).code).toBe(1008)
+    expect(await refusals('protocol')).toBe(1)
+  })
+
   it('cuts off a client that does not read', async () => {
-    const { server, refusals } = await serve()
-    const socket = Object.assign(new EventEmitter(), {
-      ...{ bufferedAmount: 0, isOpen: true, sent: 0 },
-      send: () => socket.sent++,
-      terminate() {
-        socket.isOpen = false
-      },
-    })
-    const limits = { maxRate: 1, maxBurst: 1, maxUnreadBytes: 1024, probabilities: true }
-    const stream = energyPool().open()
-    new VoiceSession(socket as never, stream, server.metrics, limits)
-    socket.emit('message', tone(512, 0.5), true)
-    await until(() => socket.sent === 2)
-    // Bytes beyond the buffers of the kernel, which hold megabytes.
-    socket.bufferedAmount = 1025
-    socket.emit('message', tone(512, 0.5), true)
-    await until(() => !socket.isOpen)
-    expect([socket.sent, stream.closed, await refusals('slow_reader')]).toEqual([2, true, 1])
+    const { server, port, refusals } = await serve({ maxUnreadBytes: 10_000 })
+    const raw = connected(port)
+    await until(() => server.connections === 1)
+    // Answers to pings of 125 bytes: the buffers of the kernel hold megabytes.
+    const pings = Buffer.alloc(60 * 131)
+    for (let at = 0; at < pings.length; at += 131) pings.writeUInt16BE(0x89fd, at)
+    while ((await refusals('slow_reader')) === 0) {
+      raw.write(pings)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await until(() => server.connections === 0)
+    raw.destroy()
   })
 
   it('cuts off a client that answers no ping', async () => {
     const { port, refusals } = await serve({ pingMs: 10 })
-    const raw = connect(port, '127.0.0.1')
-    raw.write(
-      'GET /stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
-    )
-    raw.on('error', () => undefined).resume()
+    const raw = connected(port).resume()
     await until(async () => (await refusals('silent_peer')) === 1)
     raw.destroy()
   })
