@@ -11,6 +11,11 @@ export interface SamplingOptions {
   readonly prompt: string
 }
 
+/** The wished text if the vocabulary has its characters, or else the first one that it has. */
+export function promptIn({ symbols }: Vocabulary, wished: string): string {
+  return [...wished].every((character) => symbols.includes(character)) ? wished : symbols[0]
+}
+
 /** Yields text that the model writes, character by character. Throws RangeError `ERR_UNKNOWN_SYMBOL` for the prompt. */
 export async function* sample(
   model: LayersModel,

@@ -19,7 +19,7 @@ import type { TaskRun, TaskRunOptions } from '../run_task.js'
 import { changeable, dataPath, type SettingOption, setting, trainingSettings } from '../setting_options.js'
 import { type CharModelSizes, charLanguageModel, recurrentLayer } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
-import { sample } from './sampler.js'
+import { promptIn, sample } from './sampler.js'
 import type { TextCorpus } from './text_corpus.js'
 
 export const CHARACTER_FORMAT = 'cudnn-rnn character model 3'
@@ -139,8 +139,7 @@ export class TrainingRun extends ModelRun<CharacterSettings> implements TaskRun<
 
   /** The model's continuation of a fixed prompt. */
   async write(length: number): Promise<Sample> {
-    const { symbols } = this.corpus.vocabulary
-    const prompt = symbols.includes('T') ? 'The ' : symbols[0]
+    const prompt = promptIn(this.corpus.vocabulary, 'The ')
     const options = { length, temperature: SAMPLE_TEMPERATURE, seed: this.settings.plan.seed, prompt }
     let text = ''
     for await (const character of sample(this.model, this.corpus.vocabulary, options)) text += character

@@ -1,7 +1,7 @@
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { visibleLines } from '@cudnn-rnn/canonical/rules'
 import type { Command } from 'commander'
-import { sample } from '../character/sampler.js'
+import { promptIn, sample } from '../character/sampler.js'
 import { restoreModel } from '../character/training_run.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 
@@ -9,7 +9,7 @@ interface SampleOptions {
   readonly length: number
   readonly temperature: number
   readonly seed: number
-  readonly prompt: string
+  readonly prompt?: string
   readonly backend: string
   readonly greedy?: boolean
 }
@@ -28,19 +28,21 @@ export function addSampleCommand(program: Command): void {
     )
     .option('--greedy', 'always take the likeliest character')
     .option('--seed <n>', 'seed of random numbers: equal seeds give equal texts', integerAtLeast(0), 1)
-    .option('--prompt <text>', 'text that the model reads first', '\n')
+    .option('--prompt <text>', 'text that the model reads first (default: a line end, if the model knows it)')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
       const backend = await openBackend(backendName as BackendName)
       try {
         const { model, vocabulary } = await restoreModel(directory, backend)
+        const { prompt = '' } = options
         // Refuses unknown characters before anything is printed.
-        vocabulary.encode(options.prompt)
-        if (options.prompt.trim() !== '') process.stdout.write(visibleLines(options.prompt))
+        vocabulary.encode(prompt)
+        if (prompt.trim() !== '') process.stdout.write(visibleLines(prompt))
         // Without a prompt, lines that are empty before the first word are left out.
-        let started = options.prompt.trim() !== ''
+        let started = prompt.trim() !== ''
         for await (const character of sample(model, vocabulary, {
           ...options,
+          prompt: prompt || promptIn(vocabulary, '\n'),
           temperature: greedy ? 0 : temperature,
         })) {
           started ||= character.trim() !== ''

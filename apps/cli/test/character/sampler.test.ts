@@ -3,7 +3,7 @@ import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { charLanguageModel } from '../../src/character/char_language_model.js'
-import { type SamplingOptions, sample } from '../../src/character/sampler.js'
+import { promptIn, type SamplingOptions, sample } from '../../src/character/sampler.js'
 import { SMALL_SIZES, SMALL_TEXT } from '../small_run.js'
 
 const vocabulary = Vocabulary.of(SMALL_TEXT)
@@ -31,6 +31,12 @@ describe('sample', () => {
 
   it('takes the likeliest character at temperature 0, for any seed', async () => {
     expect(await write({ seed: 1, temperature: 0 })).toBe(await write({ seed: 2, temperature: 0 }))
+  })
+
+  it('begins with a character that the model knows, where the usual prompt has others: DNA has a T and no h', () => {
+    expect(promptIn(Vocabulary.of('ACGT'), 'The ')).toBe('A')
+    expect(promptIn(Vocabulary.of('no line ends'), '\n')).toBe(' ')
+    expect(promptIn(Vocabulary.of('The end'), 'The ')).toBe('The ')
   })
 
   it('reads the prompt before it writes', async () => {
