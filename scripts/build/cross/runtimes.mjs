@@ -45,8 +45,9 @@ export const missingRuntime = (platform) => RUNTIMES[platform]?.tools.filter((to
  *
  * @param args a function of the paths that Node.js sees
  * @param work a folder for the emulation's own files
+ * @param budget environment variables by which tests do less
  */
-export function runOn(platform, args, { cwd, log, work, timeout }) {
+export function runOn(platform, args, { cwd, log, work, timeout, budget }) {
   const { node, command, path, variables } = RUNTIMES[platform]
   const binary = node.length === 0 ? process.execPath : join(npmPackage(node[0]), node[1])
   const [launcher, ...options] = [...command, binary, ...args(path)]
@@ -54,12 +55,13 @@ export function runOn(platform, args, { cwd, log, work, timeout }) {
     ...{ WINEDEBUG: '-all', NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1' },
     ...{ NODE_OPTIONS: '', NODE_COMPILE_CACHE: undefined },
     ...variables?.(work, binary),
+    ...budget,
   }
   const env = { ...process.env, ...environment }
   const output = openSync(log, 'a')
   const { status, signal } = spawnSync(launcher, options, { cwd, stdio: ['ignore', output, output], timeout, env })
   closeSync(output)
-  if (launcher === WINE) spawnSync('wineserver', ['-k'], { env })
+  if (launcher === WINE) spawnSync(join(dirname(WINE), 'wineserver'), ['-k'], { env })
   return { passed: status === 0, ending: `${launcher} ended with ${signal ?? `status ${status}`}` }
 }
 
