@@ -4,14 +4,21 @@
 // native/cudnn with a FILE of the build folder; without one nothing is written.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { transformSync } from 'esbuild'
+import { buildSync } from 'esbuild'
 
 const file = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const read = (path) => readFileSync(file(path), 'utf8')
 
 const table = ['commands', 'kernels'].map((name) => read(`packages/cudnn/src/sys/${name}.ts`)).join('\n')
-const { code } = transformSync(table, { loader: 'ts' })
-const { COMMANDS, KERNELS, MODE, PERSISTENT_KERNELS } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+const { outputFiles } = buildSync({
+  ...{ bundle: true, format: 'esm', write: false, absWorkingDir: file('packages/cudnn/src/sys') },
+  stdin: {
+    contents: "export * from './commands.js'\nexport * from './kernels.js'",
+    resolveDir: file('packages/cudnn/src/sys'),
+  },
+})
+const code = encodeURIComponent(outputFiles[0].text)
+const { COMMANDS, KERNELS, MODE, PERSISTENT_KERNELS } = await import(`data:text/javascript,${code}`)
 
 /** The docstring above a command of the table, as lines of a C++ comment. */
 function commentOf(name) {
@@ -113,12 +120,12 @@ const snake = (name) =>
 
 /** A field's type in C++, and the function of the reader that reads it. */
 function typeOf(kind) {
-  const descriptor = /^(new )?(\w+Descriptor|kernelModule)(\?)?$/.exec(kind)
+  const descriptor = /^(\w+Descriptor|kernelModule)([?!])?$/.exec(kind)
   if (descriptor !== null) {
-    const [, isNew, name, isOptional] = descriptor
+    const [, name, mark] = descriptor
     const type = pascal(name)
-    if (isNew) return [`NewDescriptor<${type}>`, `New<${type}>`]
-    return [`DescriptorRef<${type}>`, `${isOptional ? 'OptionalExisting' : 'Existing'}<${type}>`]
+    if (mark === '!') return [`NewDescriptor<${type}>`, `New<${type}>`]
+    return [`DescriptorRef<${type}>`, `${mark === '?' ? 'OptionalExisting' : 'Existing'}<${type}>`]
   }
   const types = {
     in: ['const Buffer*', 'In'],
@@ -168,7 +175,7 @@ function bodyOf({ call, fields }) {
   })
   if (arguments_.includes(undefined)) return undefined
   const named = new Set(parameters.map(({ name }) => name))
-  if (Object.entries(fields).some(([name, kind]) => !named.has(name) || kind.startsWith('new '))) return undefined
+  if (Object.entries(fields).some(([name, kind]) => !named.has(name) || kind.endsWith('!'))) return undefined
   const check = { cudnn: 'CheckCudnn', cudart: 'CheckCudart', driver: 'CheckDriver', cublas: 'CheckCublas' }[table]
   return `${check}(worker.libraries, worker.libraries.${table}.${call}(${arguments_.join(', ')}), "${call}");`
 }

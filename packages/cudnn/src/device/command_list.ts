@@ -1,4 +1,4 @@
-import { COMMANDS, type CommandName, type CommandShape, type Kind } from '../sys/commands.js'
+import { COMMANDS, type CommandName, type CommandShape, type FieldKinds, type Kind } from '../sys/commands.js'
 import {
   KERNELS,
   type KernelName,
@@ -29,7 +29,7 @@ interface Descriptors {
 }
 
 type Values = Descriptors & {
-  readonly [Kind in keyof Descriptors as `new ${Kind}`]: Descriptors[Kind]
+  readonly [Kind in keyof Descriptors as `${Kind}!`]: Descriptors[Kind]
 } & {
   readonly in: DeviceBuffer
   readonly out: DeviceBuffer
@@ -49,9 +49,7 @@ type ValueOf<K extends Kind> = K extends `${infer Required extends Kind & keyof 
     ? Values[K]
     : never
 
-type KernelShape = CommandShape['fields']
-
-type FieldsOf<Shape extends KernelShape> = {
+type FieldsOf<Shape extends FieldKinds> = {
   readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? never : Field]: ValueOf<Shape[Field]>
 } & {
   readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? Field : never]?: ValueOf<Shape[Field]>
@@ -108,7 +106,7 @@ const ENCODINGS: Readonly<Partial<Record<Kind, Encoding>>> = {
 
 function encoders<Name extends string, Row>(
   table: Readonly<Record<Name, Row>>,
-  fieldsOf: (row: Row) => KernelShape,
+  fieldsOf: (row: Row) => FieldKinds,
 ): Readonly<Record<Name, Encoder>> {
   const rows = Object.entries<Row>(table).map(([name, row], code): [string, Encoder] => {
     const fields = fieldsOf(row)
@@ -126,8 +124,8 @@ const LAUNCH_HEAD = 4
 const SEGMENT = COMMAND_ENCODERS.segment.code
 const ALLOCATE = COMMAND_ENCODERS.allocate.code
 const RELEASE = COMMAND_ENCODERS.release.code
-const KERNEL_ENCODERS = encoders<KernelName, KernelShape>(KERNELS, (fields) => fields)
-const PERSISTENT_ENCODERS = encoders<PersistentKernelName, KernelShape>(PERSISTENT_KERNELS, (fields) => fields)
+const KERNEL_ENCODERS = encoders<KernelName, FieldKinds>(KERNELS, (fields) => fields)
+const PERSISTENT_ENCODERS = encoders<PersistentKernelName, FieldKinds>(PERSISTENT_KERNELS, (fields) => fields)
 /** An optional buffer, descriptor or host array that is left out. */
 const ABSENT = -1
 

@@ -1,20 +1,19 @@
-import type { Kind } from './commands.js'
+import { fields, type Kind } from './commands.js'
 
-const REDUCTION = {
-  ...{ y: 'out', x: 'in', count: 'size', length: 'size', rule: 'size' },
-  ...{ n1: 'size', n2: 'size', n3: 'size', x0: 'size', x1: 'size', x2: 'size', x3: 'size' },
-  ...{ m1: 'size', m2: 'size', m3: 'size', z0: 'size', z1: 'size', z2: 'size', z3: 'size' },
-} as const satisfies Readonly<Record<string, Kind>>
+/** The kinds of the parameters of kernels. */
+type Parameter = Extract<Kind, 'in' | 'in?' | 'out' | 'out?' | 'inout' | 'size' | 'scalar'>
+
+const REDUCTION = fields('out y, in x, size count length rule n1 n2 n3 x0 x1 x2 x3 m1 m2 m3 z0 z1 z2 z3')
 
 /** The most tensors of one launch: the macro FOUR of dense.cu. */
 export const TENSORS_OF_LAUNCH = 4
 
 /** The fields of each of the four tensors of a launch: x0 to x3 for x. */
-function four<const Fields extends Readonly<Record<string, 'in' | 'inout' | 'size'>>>(fields: Fields) {
-  const all = Object.entries(fields).flatMap(([name, kind]) => [0, 1, 2, 3].map((k) => [`${name}${k}`, kind]))
-  return Object.fromEntries(all) as {
-    readonly [Name in keyof Fields & string as `${Name}${0 | 1 | 2 | 3}`]: Fields[Name]
-  }
+function four<const Text extends string>(text: Text) {
+  const own: Readonly<Record<string, string>> = fields(text)
+  const all = Object.entries(own).flatMap(([name, kind]) => [0, 1, 2, 3].map((k) => [`${name}${k}`, kind]))
+  type Own = ReturnType<typeof fields<Text>>
+  return Object.fromEntries(all) as { readonly [Name in keyof Own & string as `${Name}${0 | 1 | 2 | 3}`]: Own[Name] }
 }
 
 /**
@@ -23,188 +22,109 @@ function four<const Fields extends Readonly<Record<string, 'in' | 'inout' | 'siz
  */
 export const KERNELS = {
   // x = value
-  fill: { x: 'out', count: 'size', value: 'scalar' },
-  broadcast_rows: { rows: 'out', bias: 'in', count: 'size', columns: 'size' },
+  fill: fields('out x, size count, scalar value'),
+  broadcast_rows: fields('out rows, in bias, size count columns'),
   // x += scale·y, unless the guard is not finite
-  add_scaled: { x: 'inout', y: 'in', count: 'size', scale: 'scalar', guard: 'in?' },
-  clip_by_value: { x: 'inout', count: 'size', limit: 'scalar' },
+  add_scaled: fields('inout x, in y, size count, scalar scale, in? guard'),
+  clip_by_value: fields('inout x, size count, scalar limit'),
   // Conversions, rounding to nearest even.
-  to_bfloat16: { y: 'out', x: 'in', count: 'size' },
-  from_bfloat16: { y: 'out', x: 'in', count: 'size' },
-  to_float16: { y: 'out', x: 'in', count: 'size' },
-  from_float16: { y: 'out', x: 'in', count: 'size' },
+  to_bfloat16: fields('out y, in x, size count'),
+  from_bfloat16: fields('out y, in x, size count'),
+  to_float16: fields('out y, in x, size count'),
+  from_float16: fields('out y, in x, size count'),
   // y [T,B,columns] = x, zeros past each row's length
-  mask_sequence: { y: 'out', x: 'in', lengths: 'in', count: 'size', batch: 'size', columns: 'size' },
-  replace_empty_rows: {
-    ...{ y: 'out', x: 'in', source: 'in?', lengths: 'in' },
-    ...{ count: 'size', batch: 'size', columns: 'size' },
-  },
+  mask_sequence: fields('out y, in x lengths, size count batch columns'),
+  replace_empty_rows: fields('out y, in x, in? source, in lengths, size count batch columns'),
   // y = x, zeros if |state| >= limit
-  mask_clipped: { y: 'out', x: 'in', state: 'in', count: 'size', limit: 'scalar' },
-  embedding: { rows: 'out', table: 'in', ids: 'in', count: 'size', columns: 'size', vocabulary: 'size' },
+  mask_clipped: fields('out y, in x state, size count, scalar limit'),
+  embedding: fields('out rows, in table ids, size count columns vocabulary'),
   // The three kernels of a stable radix sort: counts of a digit by block, their prefix sums, and the placement.
-  digit_counts: { counts: 'out', ids: 'in', order: 'in?', count: 'size', vocabulary: 'size', place: 'size' },
-  digit_offsets: { counts: 'inout', blocks: 'size' },
-  sort_by_digit: {
-    ...{ sorted: 'out', counts: 'in', ids: 'in', order: 'in?' },
-    ...{ count: 'size', vocabulary: 'size', place: 'size' },
-  },
-  embedding_gradient: {
-    ...{ table: 'out', ids: 'in', order: 'in?', rows: 'in' },
-    ...{ count: 'size', columns: 'size', vocabulary: 'size' },
-  },
+  digit_counts: fields('out counts, in ids, in? order, size count vocabulary place'),
+  digit_offsets: fields('inout counts, size blocks'),
+  sort_by_digit: fields('out sorted, in counts ids, in? order, size count vocabulary place'),
+  embedding_gradient: fields('out table, in ids, in? order, in rows, size count columns vocabulary'),
   // Partial sums by block; the block that ends last adds them.
-  global_norm: {
-    ...four({ x: 'in', count: 'size' }),
-    ...{ norm: 'out', partial: 'inout', first: 'size', total: 'size' },
-  },
-  clip_by_norm: { ...four({ x: 'inout', count: 'size' }), norm: 'in', limit: 'scalar' },
-  both_finite: { guard: 'out', a: 'in', b: 'in' },
-  sum: { total: 'out', x: 'in', count: 'size' },
+  global_norm: { ...four('in x, size count'), ...fields('out norm, inout partial, size first total') },
+  clip_by_norm: { ...four('inout x, size count'), ...fields('in norm, scalar limit') },
+  both_finite: fields('out guard, in a b'),
+  sum: fields('out total, in x, size count'),
   // sums [columns] of x [rows,columns]
-  column_sums: { sums: 'out', x: 'in', rows: 'size', columns: 'size' },
-  softmax_cross_entropy: {
-    ...{ gradient: 'out', loss: 'out', rowLosses: 'out', logits: 'in', labels: 'in', weights: 'in?', total: 'in?' },
-    ...{ rows: 'size', classes: 'size' },
-  },
+  column_sums: fields('out sums, in x, size rows columns'),
+  softmax_cross_entropy: fields('out gradient loss rowLosses, in logits labels, in? weights total, size rows classes'),
   // Optimizer rules; the equations are at each kernel in native/cudnn/kernels/dense.cu.
-  apply_momentum: {
-    ...{ x: 'inout', v: 'inout', g: 'in', count: 'size' },
-    ...{ momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar', nesterov: 'size', guard: 'in?' },
-  },
+  apply_momentum: fields('inout x v, in g, size count, scalar momentum rateIn rateOut, size nesterov, in? guard'),
   apply_adam: {
-    ...four({ x: 'inout', m: 'inout', v: 'inout', g: 'in', count: 'size' }),
-    ...{ steps: 'in?' },
-    ...{ rate: 'scalar', beta1: 'scalar', rest1: 'scalar', beta2: 'scalar', rest2: 'scalar' },
-    ...{ step: 'scalar', epsilon: 'scalar', epsilonHat: 'size', guard: 'in?' },
+    ...four('inout x m v, in g, size count'),
+    ...fields('in? steps, scalar rate beta1 rest1 beta2 rest2 step epsilon, size epsilonHat, in? guard'),
   },
-  apply_rms_prop: {
-    ...{ x: 'inout', s: 'inout', v: 'inout', g: 'in', count: 'size' },
-    ...{ decay: 'scalar', rest: 'scalar', momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar' },
-    ...{ epsilon: 'scalar', epsilonInRoot: 'size', guard: 'in?' },
-  },
-  apply_adagrad: {
-    ...{ x: 'inout', s: 'inout', g: 'in', count: 'size' },
-    ...{ rate: 'scalar', epsilon: 'scalar', epsilonInRoot: 'size', guard: 'in?' },
-  },
-  apply_weight_decay: { x: 'inout', mask: 'in?', count: 'size', rate: 'scalar', guard: 'in?' },
+  apply_rms_prop: fields(
+    'inout x s v, in g, size count, scalar decay rest momentum rateIn rateOut epsilon, size epsilonInRoot',
+    'in? guard',
+  ),
+  apply_adagrad: fields('inout x s, in g, size count, scalar rate epsilon, size epsilonInRoot, in? guard'),
+  apply_weight_decay: fields('inout x, in? mask, size count, scalar rate, in? guard'),
   // Layers; the equations are at each kernel in native/cudnn/kernels/layers.cu.
-  activate: { y: 'out', x: 'in', count: 'size', activation: 'size' },
-  activation_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', activation: 'size' },
-  bounded_relu: { y: 'out', x: 'in', count: 'size', maximum: 'scalar' },
-  bounded_relu_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', maximum: 'scalar' },
-  softmax_rows: { y: 'out', x: 'in', columns: 'size' },
-  softmax_rows_gradient: { dx: 'out', y: 'in', dy: 'in', columns: 'size' },
-  dropout: {
-    ...{ y: 'out', x: 'in', count: 'size', seedLow: 'size', seedHigh: 'size', threshold: 'size' },
-    ...{ kept: 'scalar', drawLow: 'scalar', drawHigh: 'scalar' },
-  },
-  random_numbers: {
-    ...{ y: 'out', count: 'size', isNormal: 'size', seedLow: 'size', seedHigh: 'size' },
-    ...{ drawLow: 'scalar', drawHigh: 'scalar' },
-  },
-  layer_norm: { y: 'out', x: 'in', gamma: 'in', beta: 'in', columns: 'size', epsilon: 'scalar' },
-  layer_norm_gradient: {
-    ...{ dx: 'out', dgammaRows: 'out', x: 'in', gamma: 'in', dy: 'in', columns: 'size', epsilon: 'scalar' },
-  },
-  reverse_sequence: {
-    ...{ y: 'out', x: 'in', lengths: 'in?', count: 'size', time: 'size', batch: 'size', columns: 'size' },
-    reverses: 'size',
-  },
-  pool_sequence: {
-    ...{ y: 'out', x: 'in', lengths: 'in?' },
-    ...{ count: 'size', time: 'size', columns: 'size', pooling: 'size', reversedFrom: 'size' },
-  },
-  pool_sequence_gradient: {
-    ...{ dx: 'out', x: 'in', lengths: 'in?', dy: 'in' },
-    ...{ count: 'size', time: 'size', columns: 'size', pooling: 'size', reversedFrom: 'size' },
-  },
-  attention_weights: { weights: 'out', scores: 'in', lengths: 'in?', time: 'size', batch: 'size' },
-  attend: {
-    ...{ output: 'out', x: 'in', weights: 'in', lengths: 'in?' },
-    ...{ count: 'size', time: 'size', batch: 'size', columns: 'size' },
-  },
-  attention_input_gradient: { dx: 'out', weights: 'in', dy: 'in', count: 'size', batch: 'size', columns: 'size' },
-  attention_weight_gradient: {
-    ...{ dweights: 'out', x: 'in', weights: 'in', dy: 'in' },
-    ...{ batch: 'size', columns: 'size' },
-  },
-  attention_score_gradient: { dscores: 'out', weights: 'in', dweights: 'in', time: 'size', batch: 'size' },
-  phased_gate: {
-    ...{ open: 'out', times: 'in', period: 'in', phase: 'in', ratioOn: 'in' },
-    ...{ count: 'size', units: 'size', leak: 'scalar' },
-  },
-  phased_gate_gradients: {
-    ...{ dperiod: 'out', dphase: 'out', dratioOn: 'out' },
-    ...{ times: 'in', period: 'in', phase: 'in', ratioOn: 'in', dopen: 'in' },
-    ...{ batch: 'size', units: 'size', leak: 'scalar' },
-  },
-  phased_gate_time_gradient: {
-    ...{ dtimes: 'out', times: 'in', period: 'in', phase: 'in', ratioOn: 'in', dopen: 'in' },
-    ...{ batch: 'size', units: 'size', leak: 'scalar' },
-  },
-  element_loss: {
-    ...{ gradient: 'out', loss: 'out', rowLosses: 'out', predictions: 'in', targets: 'in' },
-    ...{ weights: 'in?', total: 'in?' },
-    ...{ rows: 'size', columns: 'size', rule: 'size' },
-  },
+  activate: fields('out y, in x, size count activation'),
+  activation_gradient: fields('out dx, in y dy, size count activation'),
+  bounded_relu: fields('out y, in x, size count, scalar maximum'),
+  bounded_relu_gradient: fields('out dx, in y dy, size count, scalar maximum'),
+  softmax_rows: fields('out y, in x, size columns'),
+  softmax_rows_gradient: fields('out dx, in y dy, size columns'),
+  dropout: fields('out y, in x, size count seedLow seedHigh threshold, scalar kept drawLow drawHigh'),
+  random_numbers: fields('out y, size count isNormal seedLow seedHigh, scalar drawLow drawHigh'),
+  layer_norm: fields('out y, in x gamma beta, size columns, scalar epsilon'),
+  layer_norm_gradient: fields('out dx dgammaRows, in x gamma dy, size columns, scalar epsilon'),
+  reverse_sequence: fields('out y, in x, in? lengths, size count time batch columns reverses'),
+  pool_sequence: fields('out y, in x, in? lengths, size count time columns pooling reversedFrom'),
+  pool_sequence_gradient: fields('out dx, in x, in? lengths, in dy, size count time columns pooling reversedFrom'),
+  attention_weights: fields('out weights, in scores, in? lengths, size time batch'),
+  attend: fields('out output, in x weights, in? lengths, size count time batch columns'),
+  attention_input_gradient: fields('out dx, in weights dy, size count batch columns'),
+  attention_weight_gradient: fields('out dweights, in x weights dy, size batch columns'),
+  attention_score_gradient: fields('out dscores, in weights dweights, size time batch'),
+  phased_gate: fields('out open, in times period phase ratioOn, size count units, scalar leak'),
+  phased_gate_gradients: fields(
+    'out dperiod dphase dratioOn, in times period phase ratioOn dopen, size batch units, scalar leak',
+  ),
+  phased_gate_time_gradient: fields('out dtimes, in times period phase ratioOn dopen, size batch units, scalar leak'),
+  element_loss: fields(
+    'out gradient loss rowLosses, in predictions targets, in? weights total, size rows columns rule',
+  ),
   // Tensors of any shape: the numbers of walks, which native/cudnn/kernels/tensors.cu explains.
-  elements: {
-    ...{ y: 'inout', a: 'in', b: 'in?', c: 'in?', count: 'size', rule: 'size', n1: 'size', n2: 'size', n3: 'size' },
-    ...{ yBegin: 'size', y0: 'size', y1: 'size', y2: 'size', y3: 'size' },
-    ...{ aBegin: 'size', a0: 'size', a1: 'size', a2: 'size', a3: 'size' },
-    ...{ b0: 'size', b1: 'size', b2: 'size', b3: 'size', c0: 'size', c1: 'size', c2: 'size', c3: 'size' },
-  },
+  elements: fields(
+    'inout y, in a, in? b c',
+    'size count rule n1 n2 n3 yBegin y0 y1 y2 y3 aBegin a0 a1 a2 a3 b0 b1 b2 b3 c0 c1 c2 c3',
+  ),
   reduce_each: REDUCTION,
   reduce_by_blocks: REDUCTION,
-  one_hot: { y: 'out', ids: 'in', count: 'size', classes: 'size' },
+  one_hot: fields('out y, in ids, size count classes'),
   // Before and after cuDNN's CTC loss.
-  ctc_marks: { marks: 'out', x: 'in', lengths: 'in', batch: 'size', classes: 'size' },
-  ctc_activations: {
-    ...{ y: 'out', x: 'in', lengths: 'in', marks: 'in', count: 'size' },
-    ...{ batch: 'size', classes: 'size', blank: 'size' },
-  },
-  ctc_gradient: {
-    ...{ gradient: 'out', rows: 'in', x: 'in', costs: 'in', marks: 'in', weights: 'in', lengths: 'in' },
-    ...{ count: 'size', batch: 'size', classes: 'size', blank: 'size', infeasible: 'size' },
-  },
-  ctc_row_losses: {
-    ...{ loss: 'out', rowLosses: 'out', costs: 'in', marks: 'in', weights: 'in' },
-    ...{ count: 'size', infeasible: 'size' },
-  },
+  ctc_marks: fields('out marks, in x lengths, size batch classes'),
+  ctc_activations: fields('out y, in x lengths marks, size count batch classes blank'),
+  ctc_gradient: fields(
+    'out gradient, in rows x costs marks weights lengths, size count batch classes blank infeasible',
+  ),
+  ctc_row_losses: fields('out loss rowLosses, in costs marks weights, size count infeasible'),
   // Streams: states of the listed rows side by side, and back.
-  gather_states: {
-    ...{ y: 'out', x: 'in', rows: 'in', count: 'size' },
-    ...{ picked: 'size', batch: 'size', columns: 'size' },
-  },
-  scatter_states: {
-    ...{ y: 'inout', x: 'in?', rows: 'in', count: 'size' },
-    ...{ picked: 'size', batch: 'size', columns: 'size' },
-  },
-} as const satisfies Readonly<
-  Record<string, Readonly<Record<string, 'in' | 'in?' | 'out' | 'inout' | 'size' | 'scalar'>>>
->
+  gather_states: fields('out y, in x rows, size count picked batch columns'),
+  scatter_states: fields('inout y, in? x, in rows, size count picked batch columns'),
+} satisfies Readonly<Record<string, Readonly<Record<string, Parameter>>>>
 
 /**
  * The kernels of native/cudnn/kernels/persistent.cu and their parameters, before the last, the flag of the watch; the place
  * in this table is a kernel's number.
  */
 export const PERSISTENT_KERNELS = {
-  persistent_forward: {
-    ...{ y: 'out', hy: 'out', cy: 'out?', saved: 'out?', products: 'in', weights: 'in', hx: 'in?', cx: 'in?' },
-    ...{ lengths: 'in?', time: 'size', batch: 'size', place: 'size', pseudoLayer: 'size' },
-    ...{ recurrent: 'size', bias: 'size', recurrentBias: 'size', patience: 'size' },
-  },
-  persistent_backward: {
-    ...{ dgates: 'out', dnew: 'out?', dbias: 'out', dhx: 'out', dcx: 'out?' },
-    ...{ dy: 'in', dhy: 'in?', dcy: 'in?', weights: 'in', saved: 'in', y: 'in', hx: 'in?', cx: 'in?' },
-    ...{ lengths: 'in?', time: 'size', batch: 'size', place: 'size', pseudoLayer: 'size' },
-    ...{ recurrent: 'size', patience: 'size' },
-  },
-  persistent_bias: { dw: 'inout', dbias: 'in', groups: 'size', bias: 'size', recurrentBias: 'size' },
-} as const satisfies Readonly<
-  Record<string, Readonly<Record<string, 'in' | 'in?' | 'out' | 'out?' | 'inout' | 'size'>>>
->
+  persistent_forward: fields(
+    'out y hy, out? cy saved, in products weights, in? hx cx lengths',
+    'size time batch place pseudoLayer recurrent bias recurrentBias patience',
+  ),
+  persistent_backward: fields(
+    'out dgates, out? dnew, out dbias dhx, out? dcx, in dy, in? dhy dcy, in weights saved y',
+    'in? hx cx lengths, size time batch place pseudoLayer recurrent patience',
+  ),
+  persistent_bias: fields('inout dw, in dbias, size groups bias recurrentBias'),
+} satisfies Readonly<Record<string, Readonly<Record<string, Parameter>>>>
 
 export type KernelName = keyof typeof KERNELS
 export type PersistentKernelName = keyof typeof PERSISTENT_KERNELS
