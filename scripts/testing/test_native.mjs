@@ -1,7 +1,7 @@
 // Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator if there is a cross compiler:
 //   node scripts/testing/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
-// neon: the C++ tests, cross-compiled, under qemu-user, on NEON's kernels alone unless --every-kernel is given, and the kernels
-// that are chosen on older processors. thread: tests
+// neon: the C++ tests, cross-compiled, under qemu-user, on NEON's kernels alone and compiled in half the time unless --every-kernel
+// is given, and the kernels that are chosen on older processors. thread: tests
 // of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
 // kernels take minutes to compile and all share the passes that split the work; --every-kernel also runs the tests of one thread.
 // address: the C++ tests under AddressSanitizer with UBSan, without AVX-512's kernels unless --every-kernel is given: they are
@@ -78,12 +78,13 @@ const tests = {
     ]
     // The bindings are the same on every architecture.
     const parts = ['-DCUDNN_RNN_ADDON=OFF', '-DCUDNN_RNN_TESTS_OF_BINDINGS=OFF']
-    // The places of weights in memory, and that a step allocates nothing, are the same for all kernels.
-    const same = 'Network gives every canonical element*,Stepper allocates nothing*'
-    const [left, env, portable] = everyKernel
-      ? [[], {}, '']
-      : [[`--test-case-exclude=${same}`], { CUDNN_RNN_WITHOUT_PORTABLE_KERNELS: '1' }, '-O0']
-    const test = build('neon', [...parts, ...compilers, `-DCUDNN_RNN_PORTABLE_FLAGS=${portable}`], 'native_test')
+    // The places of weights in memory, that a step allocates nothing, and how a pass is divided among threads are the same for
+    // all kernels.
+    const same = 'Network gives every canonical element*,Stepper allocates nothing*,a pass gives the same bits*'
+    const [left, env, optimization] = everyKernel
+      ? [[], {}, '-O3']
+      : [[`--test-case-exclude=${same}`], { CUDNN_RNN_WITHOUT_PORTABLE_KERNELS: '1' }, '-O1']
+    const test = build('neon', [...parts, ...compilers, `-DCUDNN_RNN_OPTIMIZATION=${optimization}`], 'native_test')
     const runOn = (processor, args, variables) =>
       run('qemu-aarch64', ['-cpu', processor, '-L', '/usr/aarch64-linux-gnu', test, ...args], variables)
     for (const [processor, sets] of [
@@ -109,7 +110,9 @@ const tests = {
     if (!hasDoctest()) return
     // The program that measures the stages of docs/cpu_kernels.md exists for AVX2 only; nothing else builds it.
     const others = process.arch === 'x64' ? ['kernel_stages'] : []
-    run(build('asan', ASAN, 'native_test', { others }), [], { UBSAN_OPTIONS })
+    // The suite below compares all passes with the reference, on the same kernels and under the same sanitizers.
+    const left = everyKernel ? [] : ['--test-case-exclude=a pass*agrees with the portable kernels*']
+    run(build('asan', ASAN, 'native_test', { others }), left, { UBSAN_OPTIONS })
   },
   mpi() {
     if (!hasDoctest()) return

@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "product_by_definition.h"
 #include "test_values.h"
 #include "tested_kernels.h"
 
@@ -33,63 +35,78 @@ struct Sizes {
 const std::vector<Sizes> kSizes = {{1, 1, 1},     {1, 40, 2100}, {4, 17, 65}, {5, 17, 65}, {97, 3, 31}, {7, 513, 16},
                                    {193, 64, 64}, {5, 1030, 33}, {3, 0, 20},  {6, 0, 20},  {8, 32, 8},  {33, 16, 130}};
 
-// An operand [rows, columns] over `values`, stored by rows or by columns.
+// Operands [rows, depth] and [depth, columns], each by rows and by columns, and their product: computed once for all
+// orders and kernels, as its plain loop takes longer than a kernel.
 template <typename T>
-Operand<T> Stored(const std::vector<T>& values, ptrdiff_t rows, ptrdiff_t columns, bool by_columns) {
-  return by_columns ? Operand<T>{values.data(), 1, rows} : Operand<T>{values.data(), columns, 1};
-}
+struct StoredProduct {
+  Sizes sizes;
+  std::vector<T> a, b, expected;
+  std::vector<T> a_by_columns = Transposed(a, sizes.rows, sizes.depth);
+  std::vector<T> b_by_columns = Transposed(b, sizes.depth, sizes.columns);
 
-template <typename T>
-double At(const Operand<T>& operand, ptrdiff_t i, ptrdiff_t j) {
-  return operand.data[i * operand.row_stride + j * operand.column_stride];
-}
+  // The bits of `orders`: whether a, and b, lie by columns.
+  Operand<T> left(int orders) const { return Stored(a, a_by_columns, sizes.rows, sizes.depth, (orders & 1) != 0); }
+  Operand<T> right(int orders) const { return Stored(b, b_by_columns, sizes.depth, sizes.columns, (orders & 2) != 0); }
 
-// The sum in double precision.
-template <typename T>
-std::vector<T> NaiveProduct(const Operand<T>& a, const Operand<T>& b, const Sizes& sizes) {
-  std::vector<T> c;
-  for (ptrdiff_t i = 0; i < sizes.rows; i++) {
-    for (ptrdiff_t j = 0; j < sizes.columns; j++) {
-      double sum = 0;
-      for (ptrdiff_t k = 0; k < sizes.depth; k++) sum += At(a, i, k) * At(b, k, j);
-      c.push_back(static_cast<T>(sum));
+ private:
+  static std::vector<T> Transposed(const std::vector<T>& values, ptrdiff_t rows, ptrdiff_t columns) {
+    std::vector<T> transposed(values.size());
+    for (ptrdiff_t i = 0; i < rows; i++) {
+      for (ptrdiff_t j = 0; j < columns; j++) transposed[Size(j * rows + i)] = values[Size(i * columns + j)];
     }
+    return transposed;
   }
-  return c;
+  static Operand<T> Stored(const std::vector<T>& rows, const std::vector<T>& columns, ptrdiff_t height, ptrdiff_t width,
+                           bool by_columns) {
+    return by_columns ? Operand<T>{columns.data(), 1, height} : Operand<T>{rows.data(), width, 1};
+  }
+};
+
+template <typename T>
+StoredProduct<T> ProductOf(const Sizes& sizes) {
+  const auto [rows, depth, columns] = sizes;
+  const std::vector<T> a = Sine<T>(Size(rows * depth), 0.37), b = Sine<T>(Size(depth * columns), 0.77);
+  return {sizes, a, b, ProductByDefinition(a, b, std::vector<T>(Size(rows * columns)), rows, depth, columns)};
+}
+
+template <typename T>
+std::vector<StoredProduct<T>> Products() {
+  std::vector<StoredProduct<T>> products;
+  for (const Sizes& sizes : kSizes) products.push_back(ProductOf<T>(sizes));
+  return products;
+}
+
+template <typename T>
+std::vector<T> PlusBias(std::vector<T> product, const std::vector<T>& bias) {
+  for (size_t k = 0; k < product.size(); k++) product[k] += bias[k % bias.size()];
+  return product;
 }
 
 template <typename T>
 constexpr double kProductTolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
 
 TEST_CASE("Multiply of rounded factors is the product of their bfloat16, plus the bias, but of few rows") {
-  std::vector<Sizes> sizes_of = kSizes;
+  std::vector<StoredProduct<float>> products = Products<float>();
   // More than the depth of which a thread keeps the rows of a block.
-  sizes_of.push_back({100, 2100, 70});
-  for (const Kernels* kernels : ReducedKernels()) {
-    Machine<float> one(1, *kernels), three(3, *kernels);
-    one.engine.rounds_products = three.engine.rounds_products = true;
-    for (const Sizes& sizes : sizes_of) {
-      const auto [rows, depth, columns] = sizes;
-      const std::vector<float> a = Sine<float>(Size(rows * depth), 0.37), b = Sine<float>(Size(depth * columns), 0.77);
-      const std::vector<float> bias = Sine<float>(Size(columns), 0.5), rounded_a = AsBfloat16(a),
-                               rounded_b = AsBfloat16(b);
+  products.push_back(ProductOf<float>({97, 2100, 20}));
+  for (const StoredProduct<float>& product : products) {
+    const auto [rows, depth, columns] = product.sizes;
+    const std::vector<float> bias = Sine<float>(Size(columns), 0.5), zeros(Size(rows * columns));
+    const std::vector<float> expected_of_rounded =
+        PlusBias(ProductByDefinition(AsBfloat16(product.a), AsBfloat16(product.b), zeros, rows, depth, columns), bias);
+    for (const Kernels* kernels : ReducedKernels()) {
+      Machine<float> one(1, *kernels), three(3, *kernels);
+      one.engine.rounds_products = three.engine.rounds_products = true;
       for (int orders = 0; orders < 4; orders++) {
-        const auto left = [&](const std::vector<float>& values) {
-          return Stored(values, rows, depth, (orders & 1) != 0);
-        };
-        const auto right = [&](const std::vector<float>& values) {
-          return Stored(values, depth, columns, (orders & 2) != 0);
-        };
         // A matrix in rows is read where it lies.
         const bool is_exact = rows <= 4 && (orders & 2) == 0;
-        std::vector<float> expected =
-            NaiveProduct(left(is_exact ? a : rounded_a), right(is_exact ? b : rounded_b), sizes);
-        for (ptrdiff_t k = 0; k < rows * columns; k++) expected[Size(k)] += bias[Size(k % columns)];
-        std::vector<float> c(Size(rows * columns), NAN), shared = c;
+        const std::vector<float> expected = is_exact ? PlusBias(product.expected, bias) : expected_of_rounded;
+        const Operand<float> left = product.left(orders), right = product.right(orders);
+        std::vector<float> c(zeros.size(), NAN), shared = c;
         INFO(kernels->name << " " << rows << " x " << depth << " x " << columns << ", orders " << orders);
-        Multiply<float>(one.engine, left(a), right(b), bias.data(), c.data(), rows, depth, columns);
+        Multiply<float>(one.engine, left, right, bias.data(), c.data(), rows, depth, columns);
         CHECK(Difference(c, expected) < kProductTolerance<float>);
-        Multiply<float>(three.engine, left(a), right(b), bias.data(), shared.data(), rows, depth, columns);
+        Multiply<float>(three.engine, left, right, bias.data(), shared.data(), rows, depth, columns);
         CHECK(shared == c);
       }
     }
@@ -97,24 +114,21 @@ TEST_CASE("Multiply of rounded factors is the product of their bfloat16, plus th
 }
 
 TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the bias", T, float, double) {
+  const std::vector<StoredProduct<T>> products = Products<T>();
   for (const Kernels* kernels : TestedKernels()) {
     Machine<T> one(1, *kernels), three(3, *kernels);
-    for (const Sizes& sizes : kSizes) {
-      const auto [rows, depth, columns] = sizes;
-      const std::vector<T> a = Sine<T>(Size(rows * depth), 0.37), b = Sine<T>(Size(depth * columns), 0.77);
-      const std::vector<T> bias = Sine<T>(Size(columns), 0.5);
+    for (const StoredProduct<T>& product : products) {
+      const auto [rows, depth, columns] = product.sizes;
+      const std::vector<T> bias = Sine<T>(Size(columns), 0.5), plus_bias = PlusBias(product.expected, bias);
       for (int orders = 0; orders < 4; orders++) {
-        const Operand<T> left = Stored(a, rows, depth, (orders & 1) != 0);
-        const Operand<T> right = Stored(b, depth, columns, (orders & 2) != 0);
-        std::vector<T> expected = NaiveProduct(left, right, sizes);
+        const Operand<T> left = product.left(orders), right = product.right(orders);
         // Results are overwritten.
-        std::vector<T> c(Size(rows * columns), std::numeric_limits<T>::quiet_NaN()), shared = c;
+        std::vector<T> c(plus_bias.size(), std::numeric_limits<T>::quiet_NaN()), shared = c;
         INFO(kernels->name << " " << rows << " x " << depth << " x " << columns << ", orders " << orders);
         Multiply<T>(one.engine, left, right, nullptr, c.data(), rows, depth, columns);
-        CHECK(Difference(c, expected) < kProductTolerance<T>);
-        for (ptrdiff_t k = 0; k < rows * columns; k++) expected[Size(k)] += bias[Size(k % columns)];
+        CHECK(Difference(c, product.expected) < kProductTolerance<T>);
         Multiply(one.engine, left, right, bias.data(), c.data(), rows, depth, columns);
-        CHECK(Difference(c, expected) < kProductTolerance<T>);
+        CHECK(Difference(c, plus_bias) < kProductTolerance<T>);
         Multiply(three.engine, left, right, bias.data(), shared.data(), rows, depth, columns);
         CHECK(shared == c);
       }
@@ -123,27 +137,26 @@ TEST_CASE_TEMPLATE("Multiply is the product of operands in any order, plus the b
 }
 
 TEST_CASE_TEMPLATE("AddProduct adds to rows of any stride and leaves the gaps between them", T, float, double) {
+  const std::vector<StoredProduct<T>> products = Products<T>();
   for (const Kernels* kernels : TestedKernels()) {
     Machine<T> machine(2, *kernels);
-    for (const Sizes& sizes : kSizes) {
-      const auto [rows, depth, columns] = sizes;
-      const std::vector<T> a = Sine<T>(Size(rows * depth), 0.37), b = Sine<T>(Size(depth * columns), 0.77);
+    for (const StoredProduct<T>& product : products) {
+      const auto [rows, depth, columns] = product.sizes;
+      const ptrdiff_t stride = columns + 3;
+      const std::vector<T> initial = Sine<T>(Size(rows * stride), 0.21);
+      std::vector<T> expected = initial;
+      for (ptrdiff_t i = 0; i < rows; i++) {
+        for (ptrdiff_t j = 0; j < columns; j++)
+          expected[Size(i * stride + j)] += product.expected[Size(i * columns + j)];
+      }
       for (int orders = 0; orders < 4; orders++) {
-        const Operand<T> left = Stored(a, rows, depth, (orders & 1) != 0);
-        const Operand<T> right = Stored(b, depth, columns, (orders & 2) != 0);
-        const std::vector<T> product = NaiveProduct(left, right, sizes);
-        const ptrdiff_t stride = columns + 3;
-        const std::vector<T> initial = Sine<T>(Size(rows * stride), 0.21);
-        std::vector<T> c = initial, expected = initial;
-        for (ptrdiff_t i = 0; i < rows; i++) {
-          for (ptrdiff_t j = 0; j < columns; j++) expected[Size(i * stride + j)] += product[Size(i * columns + j)];
-        }
-        AddProduct(machine.engine, left, right, c.data(), stride, rows, depth, columns);
+        std::vector<T> c = initial;
+        AddProduct(machine.engine, product.left(orders), product.right(orders), c.data(), stride, rows, depth, columns);
         INFO(kernels->name << " " << rows << " x " << depth << " x " << columns << ", orders " << orders);
         CHECK(Difference(c, expected) < kProductTolerance<T>);
         for (ptrdiff_t i = 0; i < rows; i++) {
-          for (ptrdiff_t j = columns; j < stride; j++)
-            REQUIRE(c[Size(i * stride + j)] == initial[Size(i * stride + j)]);
+          const auto gap = Size(i * stride + columns);
+          REQUIRE(std::equal(&initial[gap], &initial[gap] + 3, &c[gap]));
         }
       }
     }

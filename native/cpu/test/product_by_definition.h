@@ -12,19 +12,10 @@ constexpr double SumTolerance(ptrdiff_t terms) {
   return (sizeof(T) == 4 ? 6e-8 : 1.2e-16) * (8 + static_cast<double>(terms) / 8);
 }
 
-// init + a · panel in double precision. a [rows, depth], panel [depth, width], init and the result [rows, width].
+// init + a · panel in double precision, of float and double. a [rows, depth], panel [depth, width], init and the result
+// [rows, width].
 template <typename T>
 std::vector<T> ProductByDefinition(const std::vector<T>& a, const std::vector<T>& panel, const std::vector<T>& init,
-                                   ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t width) {
-  std::vector<T> c(static_cast<size_t>(rows * width));
-  for (ptrdiff_t i = 0; i < rows; i++) {
-    for (ptrdiff_t j = 0; j < width; j++) {
-      double sum = init[i * width + j];
-      for (ptrdiff_t k = 0; k < depth; k++) sum += static_cast<double>(a[i * depth + k]) * panel[k * width + j];
-      c[i * width + j] = static_cast<T>(sum);
-    }
-  }
-  return c;
-}
+                                   ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t width);
 
 }  // namespace cudnn_rnn
