@@ -4,7 +4,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
-/** Serves the packages in `tarballs` (paths of .tgz files), and those that are published to it; resolves to { url, close }. */
+/**
+ * Serves the packages in `tarballs` (paths of .tgz files), and those that are published to it; resolves to { url, close }. A
+ * program does not wait for it at its end.
+ */
 export async function openRegistry(tarballs) {
   const files = new Map()
   const documents = new Map()
@@ -20,6 +23,7 @@ export async function openRegistry(tarballs) {
     return files.has(path) ? send(200, files.get(path)) : send(404, '{}')
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
   const url = `http://127.0.0.1:${server.address().port}/`
 
   function add(manifest, content, tag) {

@@ -1,6 +1,6 @@
 // Packs the packages to publish and serves them from a local registry, to be installed with npm into empty folders.
 import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,11 +46,17 @@ export function pack(folder, names, destination) {
   if (status !== 0) throw new Error(`${names.join(', ')} cannot be packed\n${stdout}${stderr}`)
 }
 
+/** The packages that users install: those that they depend on are packed with them. */
+const ENTRIES = ['@cudnn-rnn/rnn', '@cudnn-rnn/cli']
+
+let packed
 /**
- * Packs `packageNames`, all that they depend on in the workspace and the platform packages; resolves to
- * { install, close }. `close` removes every installation too.
+ * Packs the facade, the command line, all that they depend on in the workspace and the platform packages, once in a process;
+ * resolves to { install, npx }. The program's own temporary folder holds all, and ends with it.
  */
-export async function packPackages(packageNames) {
+export const packPackages = () => (packed ??= packAndServe())
+
+async function packAndServe() {
   const work = mkdtempSync(join(tmpdir(), 'cudnn-rnn-packed-'))
   const tarballs = join(work, 'tarballs')
   const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
@@ -85,32 +91,30 @@ export async function packPackages(packageNames) {
     return folder
   }
 
-  try {
-    mkdirSync(tarballs)
-    pack(root, [...withDependencies(packageNames)], tarballs)
-    packPlatforms()
-    const registry = await openRegistry(readdirSync(tarballs).map((file) => join(tarballs, file)))
-    return {
-      /** Installs packages into an empty folder without running their scripts, by npm with `options`; resolves to the folder. */
-      async install(names, options = []) {
-        const folder = emptyFolder(registry)
-        const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-        await run('npm', ['install', ...names, ...quiet, ...options], folder)
-        return folder
-      },
-      /** Runs a program of a package by npx, in an empty folder; resolves to its standard output. */
-      npx(args) {
-        const cache = `--cache=${join(work, 'npx-cache')}`
-        return run('npx', ['--yes', '--prefer-offline', cache, ...args], emptyFolder(registry))
-      },
-      close() {
-        registry.close()
-        rmSync(work, { recursive: true, force: true })
-      },
-    }
-  } catch (error) {
-    rmSync(work, { recursive: true, force: true })
-    throw error
+  mkdirSync(tarballs)
+  pack(root, [...withDependencies(ENTRIES)], tarballs)
+  packPlatforms()
+  const registry = await openRegistry(readdirSync(tarballs).map((file) => join(tarballs, file)))
+  const installed = new Map()
+  return {
+    /**
+     * Installs packages into an empty folder without running their scripts, by npm with `options`; resolves to the folder. The
+     * same packages with the same options are in the same folder.
+     */
+    async install(names, options = []) {
+      const key = JSON.stringify([names, options])
+      if (installed.has(key)) return installed.get(key)
+      const folder = emptyFolder(registry)
+      const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+      await run('npm', ['install', ...names, ...quiet, ...options], folder)
+      installed.set(key, folder)
+      return folder
+    },
+    /** Runs a program of a package by npx, in an empty folder; resolves to its standard output. */
+    npx(args) {
+      const cache = `--cache=${join(work, 'npx-cache')}`
+      return run('npx', ['--yes', '--prefer-offline', cache, ...args], emptyFolder(registry))
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 // `pnpm packages`: the packages to publish have the license and correct entry points and types (publint, Are the types wrong?), and
-// their declarations compile without the types of Node.js or of the DOM, and declare the values that its modules have.
+// their declarations compile without the types of Node.js or of the DOM, and declare the values that its modules have. Then the
+// checks of an installation, of its size, and of bundles.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -96,4 +97,9 @@ try {
 const valueErrors = await declaredValueErrors(root, entries)
 if (valueErrors.length > 0) fail('Declared values', valueErrors.join('\n'))
 console.log(`Packages: ${published.length} checked, ${failures} failures`)
-process.exitCode = failures === 0 ? 0 : 1
+if (failures > 0) process.exit(1)
+
+// In this process, as these pack and install the packages once.
+await import('./check_install.mjs')
+await import('./measure_install.mjs')
+await import('./check_bundles.mjs')
