@@ -151,42 +151,31 @@ export function buildAddon(platform, work, isUnoptimized = false) {
   const targets = (parts ?? ['cudnn_rnn_cpu']).flatMap((part) => ['--target', part])
   run('cmake', ['--build', folder, '--parallel', '2', ...targets])
   if (link === undefined) copyFileSync(join(folder, 'cudnn_rnn_cpu.node'), addon)
-  else link(arch, work, addon)
+  else link(arch, work, addon, isUnoptimized)
   return addon
 }
 
 const ZIG_PROGRAM = '#include <mutex>\n#include <string>\nvoid F(std::string& a) { throw a + a; }\n'
 
-/**
- * Builds a library for a target by zig, which makes the target's own libraries once. Returns the words of its commands to compile
- * and to link; their paths may be relative.
- */
-function zigCommands(work, target, flags = []) {
+/** The words of the last command that zig runs for a program as `args` say and that matches `pattern`; their paths may be relative. */
+function zigCommand(work, target, args, pattern) {
   const folder = npmPackage(...ZIG)
   const program = join(work, 'program.cc')
-  const args = ['c++', '-target', target, '-shared', program, '-o', join(work, 'program.so'), ...flags]
+  // zig prints the files that it compiles, and none of its cache: no other program has this text.
+  writeFileSync(program, `${ZIG_PROGRAM}// ${performance.timeOrigin + performance.now()}\n`)
   const caches = { ZIG_GLOBAL_CACHE_DIR: `${folder}.cache`, ZIG_LOCAL_CACHE_DIR: `${folder}.cache` }
   const env = { ...process.env, ...caches, ZIG_VERBOSE_CC: '1', ZIG_VERBOSE_LINK: '1' }
-  let commands = []
-  // The first build makes the libraries of the target, by threads that print into each other's lines.
-  for (let build = 0; build < 2; build++) {
-    // zig prints the files that it compiles, and none of its cache: no other program has this text.
-    writeFileSync(program, `${ZIG_PROGRAM}// ${performance.timeOrigin + performance.now()}\n`)
-    const { status, stderr } = spawnSync(join(folder, 'zig'), args, { encoding: 'utf8', maxBuffer: 2 ** 28, env })
-    if (status !== 0) throw new Error(`zig cannot build for ${target}\n${stderr}`)
-    commands = stderr.split('\n')
-  }
-  const words = (pattern) => {
-    const command = commands.findLast((line) => pattern.test(line))
-    if (command === undefined) throw new Error(`Cannot read how zig builds for ${target}\n${commands.join('\n')}`)
-    return command.split(' ')
-  }
-  return { compile: words(/zig clang .*\/program\.cc /), link: words(/^(zig ld|ld\.lld|lld-link) /) }
+  const options = { encoding: 'utf8', maxBuffer: 2 ** 28, env }
+  const { status, stderr } = spawnSync(join(folder, 'zig'), ['c++', '-target', target, program, ...args], options)
+  if (status !== 0) throw new Error(`zig cannot build for ${target}\n${stderr}`)
+  const command = stderr.split('\n').findLast((line) => pattern.test(line))
+  if (command === undefined) throw new Error(`Cannot read how zig builds for ${target}\n${stderr}`)
+  return command.split(' ')
 }
 
 /** The options of CMake that compile by clang with zig's headers. */
 function zigOptions(work, triple, target) {
-  const { compile } = zigCommands(work, target)
+  const compile = zigCommand(work, target, ['-c', '-o', join(work, 'program.o')], /zig clang .*\/program\.cc /)
   const own = join(npmPackage(...ZIG), 'lib/include')
   const headers = compile.flatMap((word, k) => {
     if (word === '-isystem') return [word, resolve(compile[k + 1]) === own ? CLANG_HEADERS : resolve(compile[k + 1])]
@@ -202,9 +191,12 @@ function zigOptions(work, triple, target) {
 }
 
 /** The files that zig links into a library that needs C++, in its order. */
-function zigLibraries(work, target, flags) {
-  const { link } = zigCommands(work, target, flags)
-  return link
+function zigLibraries(work, target, flags = []) {
+  const linkLibrary = () =>
+    zigCommand(work, target, ['-shared', '-o', join(work, 'program.so'), ...flags], /^(zig ld|ld\.lld|lld-link) /)
+  // The first makes the libraries of the target, by threads that print into each other's lines.
+  linkLibrary()
+  return linkLibrary()
     .filter((word) => /^[^-].*\.(a|lib|o|obj|so)$/.test(word) && !/(^|\/)program\.\w+$/.test(word))
     .map((file) => resolve(file))
 }
@@ -234,10 +226,11 @@ function linkForMusl(arch, work, addon) {
   ])
 }
 
-function linkForMacos(arch, work, addon) {
+function linkForMacos(arch, work, addon, isUnoptimized) {
   const { v9 } = headers().symbols
   const names = [...v9.js_native_api_symbols, ...v9.node_api_symbols]
   const stubs = join(npmPackage(...ZIG), 'lib/libc/darwin/libSystem.13.tbd')
+  const libraries = isUnoptimized ? ['-undefined', 'dynamic_lookup'] : zigLibraries(work, `${arch}-macos.${MACOS}`)
   run('ld64.lld-19', [
     ...['-arch', arch.replace('aarch64', 'arm64'), '-platform_version', 'macos', MACOS, '13.0', '-dylib'],
     ...['-o', addon, '-install_name', '@rpath/cudnn_rnn_cpu.node'],
@@ -246,7 +239,7 @@ function linkForMacos(arch, work, addon) {
     ...EXPORTS.flatMap((name) => ['-exported_symbol', `_${name}`]),
     // Apple's processors run no code without a signature.
     ...['-dead_strip', '-x', '-S', '-adhoc_codesign', '-no_uuid'],
-    ...[...builtParts(work), ...zigLibraries(work, `${arch}-macos.${MACOS}`), stubs],
+    ...[...builtParts(work), ...libraries, stubs],
   ])
 }
 
