@@ -31,11 +31,11 @@ const ON_EACH = [
 
 /**
  * Relaxed SIMD of WebAssembly, files and streams of node:fs, the module loader under the facade and the command line. Left out
- * are files that compute the same on every release: the models of other frameworks, mutated descriptions, and the suite over
- * workers, which threads.node.test.ts starts.
+ * are files that compute the same on every release: the models of other frameworks, mutated files and descriptions, and the
+ * suite over workers, which threads.node.test.ts starts.
  */
 const DEALT = [
-  ...filesBelow(root, join(root, 'packages/checkpoint/test'), /\.test\.ts$/),
+  ...filesBelow(root, join(root, 'packages/checkpoint/test'), /(?<!fuzz_mutations|snappy_block)\.test\.ts$/),
   'packages/interop/test/weight_input',
   ...testFilesExcept(root, 'packages/rnn/test', [
     'drawn_imports.test.ts',

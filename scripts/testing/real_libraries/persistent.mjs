@@ -78,12 +78,12 @@ async function compiledTogether(items, compile) {
 const TRIED = 2
 
 /**
- * Compiles the divisions that the executor tries for the timed cells, with `isBrief` for seven of them. `divided`: each cell with its
+ * Compiles the divisions that the executor tries for the timed cells, with `isBrief` for four of them. `divided`: each cell with its
  * divisions whose kernels have no spills; a cell of float32 with those of tf32x3, which has the ones of float32 too.
  */
 export async function compileDivisions({ nvcc, build, isBrief }) {
   const divisionsOf = await openDivisions(build)
-  const cells = timedCells().filter((_, k) => !isBrief || k % 12 === 1)
+  const cells = timedCells().filter((_, k) => !isBrief || k % 24 === 1)
   const all = cells.map((cell) => {
     const precision = cell.precision === 'float32' ? 'tf32x3' : cell.precision
     return { cell, divisions: divisionsOf({ ...cell, precision }).slice(0, TRIED) }
