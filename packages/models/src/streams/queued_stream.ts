@@ -7,7 +7,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, required } from '@cudnn-rnn/canonical/rules'
 import {
   type AnyBackendTensor,
   type Backend,
@@ -23,25 +23,16 @@ import {
   checkIsHostTensor,
   checkIsTensor,
   checkedStreamState,
-  checkParams,
   checkStreamBatch,
   checkStreamRows,
   checkTensor,
   type RowNumbers,
   StreamRows,
 } from '@cudnn-rnn/ops/executor'
-import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'
 import { streamBusy } from './stream_state.js'
 
 const STEP = 'step a stream'
-
-/** A stepper that can wait for its device. */
-type WaitingStepper = RnnQueuedStepper & Required<Pick<RnnQueuedStepper, 'stepSync' | 'stepRowsSync'>>
-
-function stepsSynchronously(stepper: RnnQueuedStepper): stepper is WaitingStepper {
-  return stepper.stepSync !== undefined && stepper.stepRowsSync !== undefined
-}
 
 /** A stream over an executor that computes elsewhere. */
 export class QueuedStream extends Inspectable implements Stream {
@@ -65,8 +56,7 @@ export class QueuedStream extends Inspectable implements Stream {
     this.#descriptor = rnn.descriptor
     this.#params = isBackendTensor(params) ? params : undefined
     this.batch = batch
-    const checked = () => checkParams('open a stream', backend, rnn.descriptor, rnn.paramsSize, params)
-    this.#stepper = rnn.queuedStepper?.(params, batch) ?? new ForwardStepper(backend, rnn, checked(), batch)
+    this.#stepper = required(rnn.queuedStepper?.(params, batch), 'executors have a stepper of one of both kinds')
     this.#rows = new StreamRows(batch)
   }
 
@@ -80,7 +70,7 @@ export class QueuedStream extends Inspectable implements Stream {
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
-    const { stepper, given, target } = this.#synchronous('step()', input, out)
+    const { given, target } = this.#synchronous(input, out)
     const { inputSize } = this.#descriptor
     const { dtype } = this.#backend
     const isSingle = given.shape.length === 2
@@ -89,19 +79,19 @@ export class QueuedStream extends Inspectable implements Stream {
     checkTensor(STEP, 'input', given, { dtype, shape: [...steps, this.batch, inputSize] })
     const result = this.#outputOf([...steps, this.batch, hiddenColumns(this.#descriptor)], target)
     const frames = { data: given.data, shape: [time, this.batch, inputSize] }
-    if (time > 0) stepper.stepSync(frames, result.data as FloatArray)
+    if (time > 0) this.#stepper.stepSync(frames, result.data as FloatArray)
     else this.#checkParams()
     return out ?? result
   }
 
   stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor {
-    const { stepper, given, target } = this.#synchronous('stepRows()', input, out)
+    const { given, target } = this.#synchronous(input, out)
     const { inputSize } = this.#descriptor
     const { dtype } = this.#backend
     const numbers = this.#rows.copyOf(STEP, rows)
     checkTensor(STEP, 'input', given, { dtype, shape: [numbers.length, inputSize] })
     const result = this.#outputOf([numbers.length, hiddenColumns(this.#descriptor)], target)
-    if (numbers.length > 0) stepper.stepRowsSync(numbers, given, result.data as FloatArray)
+    if (numbers.length > 0) this.#stepper.stepRowsSync(numbers, given, result.data as FloatArray)
     else this.#checkParams()
     return out ?? result
   }
@@ -188,22 +178,13 @@ export class QueuedStream extends Inspectable implements Stream {
     return this.#stepper.stepRows(rows, given)
   }
 
-  /** The stepper, if it can step now on the calling thread, and the arguments with each field read once. */
-  #synchronous(instead: string, input: Tensor, out: Tensor | undefined) {
-    const stepper = this.#stepper
-    const { name } = this.#backend
-    if (!stepsSynchronously(stepper)) {
-      throw codedRangeError(
-        'ERR_NO_SYNC_STEP',
-        `Cannot step a stream synchronously as the ${name} executor computes elsewhere: use ${instead}.`,
-        { backend: name },
-      )
-    }
+  /** The arguments of a step on the calling thread, with each field read once. */
+  #synchronous(input: Tensor, out: Tensor | undefined) {
     const given = checkIsHostTensor(STEP, 'input', input)
     const target = out === undefined ? undefined : checkIsHostTensor(STEP, 'out', out)
     this.#checkCanStep()
     if (this.#waiting > 0) throw streamBusy('step a stream synchronously')
-    return { stepper, given, target }
+    return { given, target }
   }
 
   /** `target`, if it has the shape of the result; a new tensor where it is left out. */
@@ -216,7 +197,7 @@ export class QueuedStream extends Inspectable implements Stream {
   /** Made before the arguments are checked, as a stepper on the calling thread does. */
   #checkCanStep(): void {
     this.#checkAlive(STEP)
-    this.#stepper.checkCanStep?.()
+    this.#stepper.checkCanStep()
   }
 
   /** For steps of no frame: the stepper checks the parameters of all others. */
