@@ -1,12 +1,12 @@
 import { describeValue, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import { checkArguments, checkIsObject, codedRangeError, methods } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, checkIsObject, codedRangeError, FUNCTION, methods, optional } from '@cudnn-rnn/canonical/rules'
 import type { Backend, FloatDType, Rnn, RnnStepper, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
 import { allocating, checkedStreamState } from '@cudnn-rnn/ops/executor'
 import { BatchingPool } from './batching_pool.js'
 import { checkPoolOptions, type StreamPoolOptions } from './pool_options.js'
 import { QueuedStream } from './queued_stream.js'
 import type { RowNetwork } from './row_network.js'
-import type { StreamPool } from './stream_pool.js'
+import type { PooledStream, StreamPool } from './stream_pool.js'
 
 /** Opens a pool over the executor's own stepper. */
 export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamPoolOptions): StreamPool {
@@ -33,6 +33,7 @@ const NETWORK = methods(
 /**
  * Opens a pool over your own network: a model that has layers beside its recurrent ones.
  *
+ * @param handleOf makes the values of `open()`: your own class over a stream, such as one that takes named inputs. Default: the stream
  * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
@@ -63,7 +64,11 @@ const NETWORK = methods(
  * pool.dispose()
  * ```
  */
-export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamPoolOptions = {}): StreamPool<State> {
+export function streamPoolOf<State, Handle = PooledStream<State>>(
+  network: RowNetwork<State>,
+  options: StreamPoolOptions = {},
+  handleOf?: (stream: PooledStream<State>) => Handle,
+): StreamPool<State, Handle> {
   const action = 'open a pool of streams'
   checkIsObject(action, 'network', network)
   for (const size of ['inputSize', 'outputSize'] as const) {
@@ -81,9 +86,9 @@ export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamP
       { option: 'dtype', value: network.dtype },
     )
   }
-  checkArguments(action, { network }, { network: NETWORK })
+  checkArguments(action, { network, handleOf }, { network: NETWORK, handleOf: optional(FUNCTION) })
   const checked = checkPoolOptions(options)
-  return allocating(action, () => new BatchingPool(network, checked))
+  return allocating(action, () => new BatchingPool<State, Handle>(network, checked, handleOf))
 }
 
 type RecurrentRows = RowNetwork<RnnStreamState>
