@@ -419,7 +419,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         // The form of the input states the number of its steps.
         const turned =
           config['transposed'] === true ? [reshaped(from), { className: 'Permute', config: { dims: [2, 1] } }] : []
-        return [...turned, reshaped(to)]
+        return [...turned, reshaped(to.map((size) => (size === 0 ? -1 : size)))]
       },
     },
     stepFunction: {
