@@ -1,11 +1,12 @@
 import { describeValue, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { checkArguments, checkIsObject, codedRangeError, FUNCTION, methods, optional } from '@cudnn-rnn/canonical/rules'
-import type { Backend, FloatDType, Rnn, RnnStepper, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
+import type { Backend, FloatDType, Rnn, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
 import { allocating, checkedStreamState } from '@cudnn-rnn/ops/executor'
 import { BatchingPool } from './batching_pool.js'
 import { checkPoolOptions, type StreamPoolOptions } from './pool_options.js'
-import { QueuedStream } from './queued_stream.js'
+import { QueuedSteps } from './queued_steps.js'
 import type { RowNetwork } from './row_network.js'
+import type { CheckedStepper } from './stepper_stream.js'
 import type { PooledStream, StreamPool } from './stream_pool.js'
 
 /** Opens a pool over the executor's own stepper. */
@@ -18,11 +19,9 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
       'Cannot open a pool of streams as a bidirectional model needs the whole sequence: use call() on it.',
     )
   }
-  const network =
-    rnn.stepper === undefined
-      ? queuedRows(descriptor, backend.dtype, new QueuedStream(backend, rnn, params, checked.maxStreams))
-      : stepperRows(descriptor, backend.dtype, rnn.stepper(params, checked.maxStreams))
-  return new BatchingPool(network, checked)
+  const { maxStreams } = checked
+  const stepper = rnn.stepper?.(params, maxStreams) ?? new QueuedSteps(backend, rnn, params, maxStreams)
+  return new BatchingPool(rowsOf(descriptor, backend.dtype, stepper), checked)
 }
 
 const NETWORK = methods(
@@ -91,21 +90,18 @@ export function streamPoolOf<State, Handle = PooledStream<State>>(
   return allocating(action, () => new BatchingPool<State, Handle>(network, checked, handleOf))
 }
 
-type RecurrentRows = RowNetwork<RnnStreamState>
-
-/** Rows that step on the calling thread. */
-function stepperRows(descriptor: RnnDescriptor, dtype: FloatDType, stepper: RnnStepper): RecurrentRows {
+/** The rows of a stepper. */
+function rowsOf(descriptor: RnnDescriptor, dtype: FloatDType, stepper: CheckedStepper): RowNetwork<RnnStreamState> {
   const { inputSize } = descriptor
   const outputSize = hiddenColumns(descriptor)
   return {
     ...{ dtype, inputSize, outputSize },
     step(rows, input, output) {
-      const count = rows.length
-      stepper.stepRowsSync(
-        rows,
-        { data: input, shape: [count, inputSize] },
-        { data: output, shape: [count, outputSize] },
-      )
+      const shape = [rows.length, inputSize]
+      // A step elsewhere reads its input later.
+      const made = stepper.stepRows?.(rows, { data: input.slice(), shape })
+      if (made !== undefined) return made.then(({ data }) => output.set(data))
+      stepper.stepRowsSync(rows, { data: input, shape }, { data: output, shape: [rows.length, outputSize] })
       return undefined
     },
     reset: (row) => stepper.reset([row]),
@@ -113,22 +109,5 @@ function stepperRows(descriptor: RnnDescriptor, dtype: FloatDType, stepper: RnnS
     checkedState: (state) => checkedStreamState(descriptor, dtype, state, 1),
     restore: (row, state) => stepper.restore(state, [row]),
     dispose: () => stepper.dispose(),
-  }
-}
-
-/** Rows that step elsewhere. */
-function queuedRows(descriptor: RnnDescriptor, dtype: FloatDType, stream: QueuedStream): RecurrentRows {
-  const { inputSize } = descriptor
-  return {
-    ...{ dtype, inputSize, outputSize: hiddenColumns(descriptor) },
-    async step(rows, input, output) {
-      const { data } = await stream.stepRows(rows, { data: input, shape: [rows.length, inputSize] })
-      output.set(data)
-    },
-    reset: (row) => stream.reset([row]),
-    state: (row) => stream.state([row]),
-    checkedState: (state) => checkedStreamState(descriptor, dtype, state, 1),
-    restore: (row, state) => stream.restore(state, [row]),
-    dispose: () => stream.dispose(),
   }
 }
