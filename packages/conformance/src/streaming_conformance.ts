@@ -191,35 +191,18 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       expect(stepper.state()).toEqual(before)
     })
 
-    test('on a device are refused once their parameters or their network were disposed', async () => {
+    test('are refused once their parameters or their network were disposed', async () => {
       using backend = await open()
       const { rnn, params, inputs } = smallNetwork(backend, { cellMode: 'gru' })
-      const stepper = rnn.queuedStepper?.(params, SMALL_BATCH)
-      if (stepper === undefined) return
+      const stepper = anyStepper(rnn, params, SMALL_BATCH)
       const { h } = await stepper.state()
       params.dispose()
       await expect(stepper.step(inputs.input)).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
-      stepper.checkCanStep()
       rnn.dispose()
-      expect(() => stepper.checkCanStep()).toThrow(coded('ERR_RNN_DISPOSED'))
       await expect(stepper.step(inputs.input)).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
       expect((await stepper.state()).h).toEqual(h)
       stepper.dispose()
       await expect(stepper.state()).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
-      expect(() => stepper.checkCanStep()).toThrow(coded('ERR_STREAM_DISPOSED'))
-    })
-
-    test('are refused once their parameters or their network were disposed', async () => {
-      using backend = await open()
-      const { rnn, params, inputs } = smallNetwork(backend, { cellMode: 'gru' })
-      if (rnn.stepper === undefined) return
-      const stepper = rnn.stepper(params, SMALL_BATCH)
-      const { h } = stepper.state()
-      params.dispose()
-      expect(() => stepper.stepSync(inputs.input)).toThrow(coded('ERR_TENSOR_DISPOSED'))
-      rnn.dispose()
-      expect(() => stepper.stepSync(inputs.input)).toThrow(coded('ERR_RNN_DISPOSED'))
-      expect(stepper.state().h).toEqual(h)
     })
   })
 }
