@@ -46,7 +46,7 @@ function expectedOf({ logits, labels, options }: ReturnType<typeof problemOf>) {
 
 async function computed(backend: CudnnBackend, { logits, labels, options }: ReturnType<typeof problemOf>) {
   using own = backend.tensor(logits)
-  const result = (await backend.ops.ctcLoss?.(own, labels, options)) as CtcLossResult
+  const result = (await backend.ops.ctcLoss(own, labels, options)) as CtcLossResult
   const [loss, rowLosses, gradient] = await Promise.all(
     [result.loss, result.rowLosses, result.logitsGradient].map(async (tensor) => (await tensor.read()).data),
   )
@@ -135,7 +135,7 @@ describe.skipIf(gpu.problem !== undefined)(`CtcLosses (${gpu.problem ?? 'CUDA em
     await using backend = await open({ algorithm: 'standard' })
     const problem = problemOf(TAKEN[1])
     const logits = backend.tensor(problem.logits)
-    const pending = backend.ops.ctcLoss?.(logits, problem.labels, problem.options)
+    const pending = backend.ops.ctcLoss(logits, problem.labels, problem.options)
     backend.ops.assign(logits, backend.zeros(logits.shape))
     const { loss } = (await pending) as CtcLossResult
     expectAllclose('loss', (await loss.read()).data, expectedOf(problem).loss, TOLERANCE)
@@ -148,7 +148,7 @@ describe.skipIf(gpu.problem !== undefined)(`CtcLosses (${gpu.problem ?? 'CUDA em
       const problem = problemOf(given, step)
       const run = async () => {
         using logits = backend.tensor(problem.logits)
-        return (await backend.ops.ctcLoss?.(logits, problem.labels, problem.options)) as CtcLossResult
+        return (await backend.ops.ctcLoss(logits, problem.labels, problem.options)) as CtcLossResult
       }
       const result = await backend.steps.run(run)
       const expected = expectedOf(problem)

@@ -7,7 +7,7 @@ import { checkStreams, type GraphState } from './find_states.js'
 import { type FoldedGraph, type GraphValue, live } from './fold/fold_graph.js'
 import { encodeGraph } from './fold/graph_bytes.js'
 import { withName } from './fold/graph_node.js'
-import { GraphStreamPool } from './runs/graph_pool.js'
+import { type GraphStreamPool, openGraphPool } from './runs/graph_pool.js'
 import { GraphRun } from './runs/graph_run.js'
 import { type FoldGraph, GraphRuns, type OpenRun } from './runs/graph_runs.js'
 import { GraphStream } from './runs/graph_stream.js'
@@ -101,7 +101,7 @@ export class Graph extends Inspectable {
    *   {@link stream}; RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
    */
   async streamPool(options: StreamPoolOptions = {}): Promise<GraphStreamPool> {
-    return new GraphStreamPool(this.#runs, await this.#rows('open a pool of streams'), options)
+    return openGraphPool(this.#runs, await this.#rows('open a pool of streams'), options)
   }
 
   /**

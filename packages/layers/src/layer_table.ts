@@ -8,6 +8,7 @@ import {
   SCORE_MODE,
   SCORE_WEIGHT,
 } from './keras/keras_attention.js'
+import { noExport } from './export_error.js'
 import { CONV_LSTM, convLstmToKeras } from './keras/keras_conv_lstm.js'
 import { CONVOLUTIONS, CONVOLUTIONS_2D, pooledWhole, pooling2D, spreadPictures } from './keras/keras_convolutions.js'
 import {
@@ -40,7 +41,16 @@ import {
   stepsOf,
   unlessNull,
 } from './keras/keras_row.js'
-import { NORMALIZED_AXIS, normalized, ONE_SCALE, rms, SHARED_AXES, slopes, standardized } from './keras/keras_scales.js'
+import {
+  NORMALIZED_AXIS,
+  normalized,
+  ONE_SCALE,
+  rms,
+  SHARED_AXES,
+  slopes,
+  standardized,
+  UNIT_AXIS,
+} from './keras/keras_scales.js'
 import { AXES, NORMALIZE, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
 import { activation } from './kinds/activation.js'
 import { attention, multiHeadAttention, timeSoftmax } from './kinds/attention.js'
@@ -409,7 +419,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         // The form of the input states the number of its steps.
         const turned =
           config['transposed'] === true ? [reshaped(from), { className: 'Permute', config: { dims: [2, 1] } }] : []
-        return [...turned, reshaped(to)]
+        return [...turned, reshaped(to.map((size) => (size === 0 ? -1 : size)))]
       },
     },
     stepFunction: {
@@ -456,7 +466,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           mask: 'passes',
           pictures: 'rows',
           implies: { function: 'unit' },
-          options: { axis: NORMALIZED_AXIS },
+          options: { axis: UNIT_AXIS },
         },
         RMSNormalization: {
           pictures: 'rows',
@@ -490,6 +500,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       toKeras: (layer) => {
         const { function: name, slope = 1 / 6, epsilon } = layer.definition.config
         if (name === 'rms') return [rms(layer, epsilon)]
+        if (name === 'unit' && epsilon !== undefined) throw noExport('Keras', layer)
         if (name === 'relu' && Number(slope) < 0) return [slopes(layer, Number(slope))]
         if (name !== 'hard_sigmoid' || slope === 1 / 6) return undefined
         return [

@@ -8,7 +8,7 @@ import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { CudnnLSTM } from '@cudnn-rnn/models'
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { Dataset } from '@cudnn-rnn/train'
+import { Adam, Dataset } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import {
@@ -67,6 +67,22 @@ const values = async (model: LayersModel) => {
 }
 
 const EXECUTORS = { reference: openReferenceBackend, cpu: openCpuBackend } as const
+
+test('fit takes an optimizer of the caller, which keeps its moments and stays, and refuses one of other variables', async () => {
+  using backend = openReferenceBackend()
+  const made = () =>
+    sequential(backend, [embedding({ size: 9, units: 4 }), lastStep(), dense({ units: 2 })], { seed: 1 })
+  using model = made()
+  using other = made()
+  using whole = made()
+  const data = { ...FIT, shuffle: false, maxSteps: 3 }
+  using optimizer = new Adam(model.variables)
+  await model.fit(SENTENCES, { ...data, maxSteps: 2, optimizer })
+  await expect(other.fit(SENTENCES, { ...data, optimizer })).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+  await model.fit(SENTENCES.slice(16), { ...data, maxSteps: 1, optimizer })
+  await whole.fit(SENTENCES, { ...data, optimizer: 'adam' })
+  expect(await values(model)).toEqual(await values(whole))
+})
 
 describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
   test('sequential infers sizes and shows them', () => {

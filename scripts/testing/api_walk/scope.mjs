@@ -35,9 +35,6 @@ export const ON_ONE_EXECUTOR = new Map([
 
 /** Calls that an executor or a runtime refuses for any arguments: their labels, and the code of the refusal. */
 export const REFUSED_WHOLE = new Map([
-  // Executors that compute on a device have no synchronous steps.
-  ['models: Stream.stepSync', 'ERR_NO_SYNC_STEP'],
-  ['models: Stream.stepRowsSync', 'ERR_NO_SYNC_STEP'],
   // It ends the process, which the walk forbids (walk_calls.mjs).
   ['distributed: Communicator.abort', 'ERR_WALK_GOES_ON'],
   // Without NCCL and a GPU.

@@ -120,7 +120,6 @@ export type ErrorCode =
   | 'ERR_NO_RUN'
   | 'ERR_NO_SAMPLES'
   | 'ERR_NO_STREAM'
-  | 'ERR_NO_SYNC_STEP'
   | 'ERR_NO_TAPE'
   | 'ERR_NO_VARIABLE'
   | 'ERR_NO_WHOLE_CHECKPOINT'

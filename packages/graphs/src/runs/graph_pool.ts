@@ -4,7 +4,6 @@ import {
   type RowNetwork,
   type StreamPool,
   type StreamPoolOptions,
-  type StreamPoolStats,
   streamPoolOf,
 } from '@cudnn-rnn/models'
 import type { GraphRuns } from './graph_runs.js'
@@ -13,64 +12,13 @@ import type { RowwiseGraph } from './rowwise_graph.js'
 import type { GraphFeeds, GraphResults } from '../runtime.js'
 
 /**
- * Streams of one graph that share batched runs: each round computes the next step of every stream that has one. The pool of
- * `@cudnn-rnn/models`.
- *
- * @example
- * ```ts no-run
- * import { openGraph } from '@cudnn-rnn/rnn/graphs'
- * import * as ort from 'onnxruntime-node'
- *
- * const graph = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
- * const pool = await graph.streamPool({ maxStreams: 200, maxBatch: 16 })
- * const stream = pool.open()
- * console.log(pool.stats().streams) // 1
- * ```
+ * Streams of one graph that share batched runs: each round computes the next step of every stream that has one. `open` throws
+ * RangeError `ERR_POOL_FULL`, `ERR_STREAM_DISPOSED`, `ERR_GRAPH_STATE`; TypeError `ERR_GRAPH_INPUT`.
  */
-export class GraphStreamPool extends Inspectable {
-  readonly #runs: GraphRuns
-  readonly #graph: RowwiseGraph
-  readonly #pool: StreamPool<GraphStreamState>
+export type GraphStreamPool = StreamPool<GraphStreamState, PooledGraphStream>
 
-  /** @internal */
-  constructor(runs: GraphRuns, graph: RowwiseGraph, options: StreamPoolOptions) {
-    super()
-    this.#runs = runs
-    this.#graph = graph
-    this.#pool = streamPoolOf(graphRows(runs, graph), options)
-  }
-
-  /**
-   * Opens a stream, from zeros or from a state.
-   *
-   * @throws RangeError `ERR_POOL_FULL`, `ERR_STREAM_DISPOSED`, `ERR_GRAPH_STATE`; TypeError `ERR_GRAPH_INPUT`
-   */
-  open(state?: GraphStreamState): PooledGraphStream {
-    return new PooledGraphStream(this.#runs, this.#graph, this.#pool.open(state))
-  }
-
-  stats(): StreamPoolStats {
-    return this.#pool.stats()
-  }
-
-  /** Resolves when nothing waits any more. */
-  drain(): Promise<void> {
-    return this.#pool.drain()
-  }
-
-  /** Rejects queued calls with `ERR_STREAM_DISPOSED` and releases the states; the graph stays open. */
-  dispose(): void {
-    this.#pool.dispose()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
-  protected summary() {
-    const { streams, maxStreams, rounds } = this.stats()
-    return { kind: 'GraphStreamPool', graph: this.#runs.general.path, streams, maxStreams, rounds }
-  }
+export function openGraphPool(runs: GraphRuns, graph: RowwiseGraph, options: StreamPoolOptions): GraphStreamPool {
+  return streamPoolOf(graphRows(runs, graph), options, (stream) => new PooledGraphStream(runs, graph, stream))
 }
 
 /**
@@ -82,9 +30,10 @@ export class GraphStreamPool extends Inspectable {
  * import * as ort from 'onnxruntime-node'
  *
  * const graph = await openGraph('silero_vad.onnx', { ort, fixed: { sr: 16000, sequence: 576 } })
- * const stream = (await graph.streamPool()).open()
+ * const pool = await graph.streamPool({ maxStreams: 200, maxBatch: 16 })
+ * const stream = pool.open()
  * const { output } = await stream.run({ input: { data: new Float32Array(576), shape: [1, 576] } })
- * console.log(output?.data[0])
+ * console.log(output?.data[0], pool.stats().streams)
  * stream.close()
  * ```
  */

@@ -20,6 +20,15 @@ import {
 
 export const NORMALIZED_AXIS = lastAxis('it must normalize the last axis')
 
+/** Keras 2 bounds the length of a vector that is divided by it at 1e-6, Keras 3 at the 1e-12 that is the default here. */
+export const UNIT_AXIS: KerasOption = {
+  ...NORMALIZED_AXIS,
+  read: (at, ...given) => {
+    const { major = 3 } = at.options
+    return { ...NORMALIZED_AXIS.read(at, ...given), ...(major < 3 && { epsilon: 1e-6 }) }
+  },
+}
+
 export const SHARED_AXES: KerasOption = {
   own: 'steps',
   read: ({ options, input }, option) => {

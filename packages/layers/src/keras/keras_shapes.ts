@@ -74,8 +74,14 @@ export function rearranged({ options, input, name }: LayerAt, given: readonly nu
   if (features === null) throw options.refused('its input must be numbers, not class ids')
   const known = elementCount(given.filter((size) => size !== -1))
   const [, ...inner] = given
+  const width = elementCount(inner)
+  // Any number of steps, in rows of another size.
+  if (input.isSequence && input.time === undefined && given[0] === -1 && inner.length > 0 && width > 0) {
+    const open = { from: [0, features], to: [0, width], ...name }
+    if (width !== features && given.length < 5) return { layers: [rearrange(open)], ...pictureOf(inner) }
+  }
   // A form whose columns stay has as many steps, and one without -1 states how many there are.
-  const isOfSteps = input.isSequence && given[0] === -1 && inner.length > 0 && elementCount(inner) === features
+  const isOfSteps = input.isSequence && given[0] === -1 && inner.length > 0 && width === features
   const time = input.time ?? (known === elementCount(given) && known % features === 0 ? known / features : undefined)
   const from = input.isSequence
     ? [isOfSteps ? (time ?? 1) : stepsOf(options, { ...input, time }), features]

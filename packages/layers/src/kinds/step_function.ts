@@ -67,8 +67,8 @@ const FUNCTIONS = {
   soft_shrink: (t, x) => t.subtract(x, t.maximum(t.minimum(x, 0.5), -0.5)),
   hard_shrink: (t, x) => t.multiply(x, t.greater(t.abs(x), 0.5)),
   line: (t, x, { slope = 1, offset = 0 }) => t.add(t.multiply(x, slope), offset),
-  /** The vector divided by its length. */
-  unit: (t, x) => t.divide(x, t.sqrt(t.maximum(t.sum(t.square(x), LAST), 1e-12))),
+  /** The vector divided by its length, at least epsilon. */
+  unit: (t, x, { epsilon = 1e-12 }) => t.divide(x, t.sqrt(t.maximum(t.sum(t.square(x), LAST), epsilon ** 2))),
   /** The vector divided by the root of its mean square. */
   rms: (t, x, { epsilon = 1e-7 }) => t.divide(x, t.sqrt(t.add(t.mean(t.square(x), LAST), epsilon))),
 } satisfies Record<string, (t: GradientTape, x: Value, numbers: Numbers) => Value>

@@ -29,6 +29,7 @@ import {
   gatherResults,
   type MakeOptimizer,
   OPTIMIZERS,
+  type Optimizer,
   type OptimizerName,
   type Schedule,
   type TrainingSaver,
@@ -52,8 +53,11 @@ const MAKE_OPTIMIZER = where(FUNCTION, 'a function such as (variables) => new Ad
 const OPTIONS = {
   /** Compares the output of the last layer with the labels. */
   loss: checkedElsewhere<Loss>(),
-  /** Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. */
-  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), MAKE_OPTIMIZER)),
+  /**
+   * Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. An optimizer of your own, such as
+   * `new Adam(model.variables)`, keeps its moments from call to call and is not disposed.
+   */
+  optimizer: optional<OptimizerName | MakeOptimizer | Optimizer>(either(keyOf(OPTIMIZERS), MAKE_OPTIMIZER, OBJECT)),
   /** Default 0.001. */
   learningRate: checkedElsewhere<number | Schedule | undefined>(),
   /** Passes over the data. Default 1. */
@@ -135,9 +139,10 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
     if (!isAbort(signal, error)) throw error
   }
   const { optimizer: given = 'adam' } = options
-  const made = (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
-  checkOptimizes(action, made, model.variables)
-  using optimizer = made
+  const isCallers = typeof given === 'object'
+  const optimizer = isCallers ? given : (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
+  checkOptimizes(action, optimizer, model.variables, isCallers)
+  using _made = isCallers ? undefined : optimizer
   const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)

@@ -13,10 +13,10 @@ import { SharedOutputs } from './shared_outputs.js'
 
 /** A caller's handle of one stream. */
 class PoolStream<State> extends Inspectable implements PooledStream<State> {
-  readonly #pool: BatchingPool<State>
+  readonly #pool: BatchingPool<State, unknown>
   readonly #queue: StreamQueue
 
-  constructor(pool: BatchingPool<State>, queue: StreamQueue) {
+  constructor(pool: BatchingPool<State, unknown>, queue: StreamQueue) {
     super()
     this.#pool = pool
     this.#queue = queue
@@ -64,9 +64,13 @@ class PoolStream<State> extends Inspectable implements PooledStream<State> {
  * (docs/streams.md). A frame is copied once, to its place in the round or, while earlier frames of its stream wait, to the
  * stream's queue.
  */
-export class BatchingPool<State> extends Inspectable implements StreamPool<State> {
+export class BatchingPool<State, Handle = PooledStream<State>>
+  extends Inspectable
+  implements StreamPool<State, Handle>
+{
   readonly #network: RowNetwork<State>
   readonly #options: CheckedPoolOptions
+  readonly #handleOf: (stream: PooledStream<State>) => Handle
   readonly #inputSize: number
   readonly #columns: number
   readonly #arrayType: string
@@ -98,10 +102,15 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
   readonly #batchSizes = new RecentSamples(1024)
   readonly #latencies = new RecentSamples(4096)
 
-  constructor(network: RowNetwork<State>, options: CheckedPoolOptions) {
+  constructor(
+    network: RowNetwork<State>,
+    options: CheckedPoolOptions,
+    handleOf = (stream: PooledStream<State>) => stream as Handle,
+  ) {
     super()
     this.#network = network
     this.#options = options
+    this.#handleOf = handleOf
     this.#inputSize = network.inputSize
     this.#columns = network.outputSize
     const { array } = DTYPES[network.dtype]
@@ -112,7 +121,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     this.#outputs = new array(Math.min(options.maxBatch, options.maxStreams) * this.#columns)
   }
 
-  open(state?: State): PooledStream<State> {
+  open(state?: State): Handle {
     if (this.#disposed) throw poolDisposed()
     const checked = state === undefined ? undefined : this.#network.checkedState(state)
     const reused = this.#freeRows.pop()
@@ -127,7 +136,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     this.#open.add(stream)
     if (checked !== undefined) this.#change(stream, () => this.#network.restore(stream.row, checked))
     else if (reused !== undefined) this.#change(stream, () => this.#network.reset(stream.row))
-    return new PoolStream(this, stream)
+    return this.#handleOf(new PoolStream(this, stream))
   }
 
   stats(): StreamPoolStats {

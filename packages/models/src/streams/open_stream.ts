@@ -1,6 +1,6 @@
 import { checkOptions, codedRangeError, integerFrom, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/ops'
-import { QueuedStream } from './queued_stream.js'
+import { QueuedSteps } from './queued_steps.js'
 import { StepperStream } from './stepper_stream.js'
 import type { Stream } from './stream.js'
 
@@ -22,6 +22,5 @@ export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, optio
       'Cannot open a stream as a bidirectional model needs the whole sequence: use call() on it.',
     )
   }
-  if (rnn.stepper !== undefined) return new StepperStream(rnn.stepper(params, batch))
-  return new QueuedStream(backend, rnn, params, batch)
+  return new StepperStream(rnn.stepper?.(params, batch) ?? new QueuedSteps(backend, rnn, params, batch))
 }

@@ -1,12 +1,13 @@
 import { describeValue, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import { checkArguments, checkIsObject, codedRangeError, methods } from '@cudnn-rnn/canonical/rules'
-import type { Backend, FloatDType, Rnn, RnnStepper, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
+import { checkArguments, checkIsObject, codedRangeError, FUNCTION, methods, optional } from '@cudnn-rnn/canonical/rules'
+import type { Backend, FloatDType, Rnn, RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
 import { allocating, checkedStreamState } from '@cudnn-rnn/ops/executor'
 import { BatchingPool } from './batching_pool.js'
 import { checkPoolOptions, type StreamPoolOptions } from './pool_options.js'
-import { QueuedStream } from './queued_stream.js'
+import { QueuedSteps } from './queued_steps.js'
 import type { RowNetwork } from './row_network.js'
-import type { StreamPool } from './stream_pool.js'
+import type { CheckedStepper } from './stepper_stream.js'
+import type { PooledStream, StreamPool } from './stream_pool.js'
 
 /** Opens a pool over the executor's own stepper. */
 export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamPoolOptions): StreamPool {
@@ -18,11 +19,9 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
       'Cannot open a pool of streams as a bidirectional model needs the whole sequence: use call() on it.',
     )
   }
-  const network =
-    rnn.stepper === undefined
-      ? queuedRows(descriptor, backend.dtype, new QueuedStream(backend, rnn, params, checked.maxStreams))
-      : stepperRows(descriptor, backend.dtype, rnn.stepper(params, checked.maxStreams))
-  return new BatchingPool(network, checked)
+  const { maxStreams } = checked
+  const stepper = rnn.stepper?.(params, maxStreams) ?? new QueuedSteps(backend, rnn, params, maxStreams)
+  return new BatchingPool(rowsOf(descriptor, backend.dtype, stepper), checked)
 }
 
 const NETWORK = methods(
@@ -33,6 +32,7 @@ const NETWORK = methods(
 /**
  * Opens a pool over your own network: a model that has layers beside its recurrent ones.
  *
+ * @param handleOf makes the values of `open()`: your own class over a stream, such as one that takes named inputs. Default: the stream
  * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
  * @example
  * ```ts
@@ -63,7 +63,11 @@ const NETWORK = methods(
  * pool.dispose()
  * ```
  */
-export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamPoolOptions = {}): StreamPool<State> {
+export function streamPoolOf<State, Handle = PooledStream<State>>(
+  network: RowNetwork<State>,
+  options: StreamPoolOptions = {},
+  handleOf?: (stream: PooledStream<State>) => Handle,
+): StreamPool<State, Handle> {
   const action = 'open a pool of streams'
   checkIsObject(action, 'network', network)
   for (const size of ['inputSize', 'outputSize'] as const) {
@@ -81,26 +85,23 @@ export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamP
       { option: 'dtype', value: network.dtype },
     )
   }
-  checkArguments(action, { network }, { network: NETWORK })
+  checkArguments(action, { network, handleOf }, { network: NETWORK, handleOf: optional(FUNCTION) })
   const checked = checkPoolOptions(options)
-  return allocating(action, () => new BatchingPool(network, checked))
+  return allocating(action, () => new BatchingPool<State, Handle>(network, checked, handleOf))
 }
 
-type RecurrentRows = RowNetwork<RnnStreamState>
-
-/** Rows that step on the calling thread. */
-function stepperRows(descriptor: RnnDescriptor, dtype: FloatDType, stepper: RnnStepper): RecurrentRows {
+/** The rows of a stepper. */
+function rowsOf(descriptor: RnnDescriptor, dtype: FloatDType, stepper: CheckedStepper): RowNetwork<RnnStreamState> {
   const { inputSize } = descriptor
   const outputSize = hiddenColumns(descriptor)
   return {
     ...{ dtype, inputSize, outputSize },
     step(rows, input, output) {
-      const count = rows.length
-      stepper.stepRowsSync(
-        rows,
-        { data: input, shape: [count, inputSize] },
-        { data: output, shape: [count, outputSize] },
-      )
+      const shape = [rows.length, inputSize]
+      // A step elsewhere reads its input later.
+      const made = stepper.stepRows?.(rows, { data: input.slice(), shape })
+      if (made !== undefined) return made.then(({ data }) => output.set(data))
+      stepper.stepRowsSync(rows, { data: input, shape }, { data: output, shape: [rows.length, outputSize] })
       return undefined
     },
     reset: (row) => stepper.reset([row]),
@@ -108,22 +109,5 @@ function stepperRows(descriptor: RnnDescriptor, dtype: FloatDType, stepper: RnnS
     checkedState: (state) => checkedStreamState(descriptor, dtype, state, 1),
     restore: (row, state) => stepper.restore(state, [row]),
     dispose: () => stepper.dispose(),
-  }
-}
-
-/** Rows that step elsewhere. */
-function queuedRows(descriptor: RnnDescriptor, dtype: FloatDType, stream: QueuedStream): RecurrentRows {
-  const { inputSize } = descriptor
-  return {
-    ...{ dtype, inputSize, outputSize: hiddenColumns(descriptor) },
-    async step(rows, input, output) {
-      const { data } = await stream.stepRows(rows, { data: input, shape: [rows.length, inputSize] })
-      output.set(data)
-    },
-    reset: (row) => stream.reset([row]),
-    state: (row) => stream.state([row]),
-    checkedState: (state) => checkedStreamState(descriptor, dtype, state, 1),
-    restore: (row, state) => stream.restore(state, [row]),
-    dispose: () => stream.dispose(),
   }
 }

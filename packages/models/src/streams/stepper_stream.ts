@@ -5,16 +5,24 @@ import { checkIsTensor, checkStreamRows, type RowNumbers, StreamRows, tensorsOfS
 import type { Stream } from './stream.js'
 import { streamBusy } from './stream_state.js'
 
-/** A stream over an executor that steps on the calling thread. */
+/** The steps of an executor, whose arguments it checks. */
+export interface CheckedStepper extends Omit<RnnStepper, 'state'> {
+  state(rows?: RowNumbers): RnnStreamState | Promise<RnnStreamState>
+  /** Steps elsewhere; absent if the executor steps on the calling thread. */
+  step?(input: Tensor): Promise<Tensor>
+  stepRows?(rows: Int32Array, input: Tensor): Promise<Tensor>
+}
+
+/** A stream over the steps of an executor. */
 export class StepperStream extends Inspectable implements Stream {
-  readonly #stepper: RnnStepper
+  readonly #stepper: CheckedStepper
   readonly #rows: StreamRows
-  /** Steps that wait for a backend tensor to be read, or behind one that does. */
+  /** Steps that wait for a backend tensor to be read, or are computed elsewhere, and those behind them. */
   #waiting = 0
   #disposed = false
   #previous: Promise<unknown> = Promise.resolve()
 
-  constructor(stepper: RnnStepper) {
+  constructor(stepper: CheckedStepper) {
     super()
     this.#stepper = stepper
     this.#rows = new StreamRows(stepper.batch)
@@ -25,12 +33,14 @@ export class StepperStream extends Inspectable implements Stream {
   }
 
   step(input: TensorLike): Promise<Tensor> {
-    return this.#inOrder(input, (given) => this.#stepper.stepSync(given))
+    return this.#inOrder(input, (given) => this.#stepper.step?.(given) ?? this.#stepper.stepSync(given))
   }
 
   async stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor> {
     const numbers = this.#rows.copyOf('step a stream', rows)
-    return this.#inOrder(input, (given) => this.#stepper.stepRowsSync(numbers, given))
+    return this.#inOrder(input, (given) => {
+      return this.#stepper.stepRows?.(numbers, given) ?? this.#stepper.stepRowsSync(numbers, given)
+    })
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
@@ -80,9 +90,10 @@ export class StepperStream extends Inspectable implements Stream {
   }
 
   /** Runs a step after the ones called before it: immediately where none of them waits and the input is at hand. */
-  async #inOrder(input: TensorLike, run: (given: Tensor) => Tensor): Promise<Tensor> {
+  async #inOrder(input: TensorLike, run: (given: Tensor) => Tensor | Promise<Tensor>): Promise<Tensor> {
     const given = checkIsTensor('step a stream', 'input', input)
-    if (this.#waiting === 0 && !isBackendTensor(given)) return run(given)
+    const isAtHand = this.#waiting === 0 && this.#stepper.step === undefined && !isBackendTensor(given)
+    if (isAtHand) return run(given)
     // A host input that has to wait is copied, as the caller may reuse its memory meanwhile.
     const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
     this.#waiting++

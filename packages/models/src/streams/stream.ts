@@ -16,7 +16,7 @@ export interface Stream {
    * executor blocks the thread until the device has done everything queued before, and allocates per call.
    *
    * @throws RangeError `ERR_STREAM_BUSY` before an earlier {@link step} is done, `ERR_EXECUTOR_BUSY` while another call of
-   *   a cudnn executor prepares a new shape, `ERR_NO_SYNC_STEP` on other executors that compute elsewhere
+   *   a cudnn executor prepares a new shape
    */
   stepSync(input: Tensor, out?: Tensor): Tensor
   /**

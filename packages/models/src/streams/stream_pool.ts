@@ -5,14 +5,15 @@ import type { SampleSummary } from './recent_samples.js'
 /**
  * Streams of one model that share batched steps: each round advances every stream that has input by one time step. Rounds
  * run at the end of a turn of the event loop; a stream with many time steps takes part in as many rounds and delays no other.
+ * `Handle` is the caller's own form of a stream.
  */
-export interface StreamPool<State = RnnStreamState> {
+export interface StreamPool<State = RnnStreamState, Handle = PooledStream<State>> {
   /**
    * Opens a stream, from zeros or from a state that `state()` of a stream of batch 1 or of a pool returned.
    *
    * @throws RangeError `ERR_POOL_FULL`, `ERR_SHAPE`, `ERR_STREAM_DISPOSED`; TypeError `ERR_NOT_A_STATE`
    */
-  open(state?: State): PooledStream<State>
+  open(state?: State): Handle
   stats(): StreamPoolStats
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>

@@ -2,10 +2,9 @@ import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { CudnnGRU, CudnnLSTM } from '../../src/index.js'
+import { CudnnLSTM } from '../../src/index.js'
 import { floats } from '../small_models.js'
 import { withQueuedStepper } from './with_queued_stepper.js'
-import { withoutStepper } from './without_stepper.js'
 
 const SIZES = { numLayers: 1, numUnits: 3, inputSize: 2 }
 const input = () => floats(Float32Array, 1, 2)
@@ -13,7 +12,6 @@ const input = () => floats(Float32Array, 1, 2)
 const EXECUTORS: readonly (readonly [string, () => Backend])[] = [
   ['that steps on the calling thread', () => openReferenceBackend()],
   ['that can be waited for', withQueuedStepper],
-  ['without a stepper', withoutStepper],
 ]
 
 describe.each(EXECUTORS)('a stream on an executor %s', (_, open) => {
@@ -125,34 +123,6 @@ describe.each(EXECUTORS)('a stream on an executor %s', (_, open) => {
     expect(String(stream)).toMatch(/Stream.*batch.*2.*waiting.*2.*live/)
     await Promise.all(steps)
     expect(String(stream)).toMatch(/waiting.*0/)
-    stream.dispose()
-  })
-})
-
-describe('a stream on an executor without a stepper', () => {
-  it('disposes every tensor of its steps', async () => {
-    const backend = withoutStepper()
-    const gru = new CudnnGRU(backend, SIZES)
-    const params = gru.createParams({ seed: 3 })
-    const { tensors } = backend.stats()
-    const stream = gru.stream(params, { batch: 3 })
-    await stream.step(floats(Float32Array, 2, 3, 2))
-    await stream.stepRows([2, 0, 1], floats(Float32Array, 3, 2))
-    expect(backend.stats().tensors).toBe(tensors)
-    stream.dispose()
-  })
-
-  it('keeps its state where a step fails', async () => {
-    const backend = withoutStepper()
-    const lstm = new CudnnLSTM(backend, SIZES)
-    const params = lstm.createParams({ seed: 3 })
-    const stream = lstm.stream(params, { batch: 2 })
-    await stream.step(floats(Float32Array, 2, 2))
-    const before = await stream.state()
-    params.dispose()
-    await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
-    await expect(stream.stepRows([1], input())).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
-    expect(await stream.state()).toEqual(before)
     stream.dispose()
   })
 })

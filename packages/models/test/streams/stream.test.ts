@@ -5,14 +5,12 @@ import { coded } from '../../../../scripts/testing/coded.mjs'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '../../src/index.js'
 import { floats, valuesOf } from '../small_models.js'
 import { withQueuedStepper } from './with_queued_stepper.js'
-import { withoutStepper } from './without_stepper.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
 
 describe.each([
   ['with a stepper', () => openReferenceBackend() as Backend],
   ['with a queued one', withQueuedStepper],
-  ['without one', withoutStepper],
 ])('a stream on an executor %s', (_, open) => {
   it.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])(
     'carries the state of %o as call() does',
@@ -168,7 +166,7 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
   })
 
-  it.skipIf(open === withoutStepper)('is refused for its model before an input of a wrong shape', async () => {
+  it('is refused for its model before an input of a wrong shape', async () => {
     const backend = open()
     const gru = new CudnnGRU(backend, SIZES)
     const stream = gru.stream(gru.createParams())
@@ -285,14 +283,5 @@ describe.each([
     expect(await stream.state()).toEqual(before)
     stream.dispose()
     expect(() => stream.stepSync(x)).toThrow(coded('ERR_STREAM_DISPOSED'))
-  })
-})
-
-describe('stepSync on an executor that cannot wait', () => {
-  it('is refused', () => {
-    const gru = new CudnnGRU(withoutStepper(), SIZES)
-    const stream = gru.stream(gru.createParams())
-    expect(() => stream.stepSync(floats(Float32Array, 1, 2))).toThrow(coded('ERR_NO_SYNC_STEP'))
-    expect(() => stream.stepRowsSync([0], floats(Float32Array, 1, 2))).toThrow(coded('ERR_NO_SYNC_STEP'))
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { CudnnGRU, CudnnLSTM } from '../../src/index.js'
 import { floats } from '../small_models.js'
-import { withoutStepper } from './without_stepper.js'
+import { withQueuedStepper } from './with_queued_stepper.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
 const frame = (start = 0) => ({ data: Float32Array.of(Math.sin(start), Math.cos(start)), shape: [2] })
@@ -18,7 +18,7 @@ function openPool(backend: Backend, options: object = {}) {
 
 describe.each([
   ['with a stepper', () => openReferenceBackend() as Backend],
-  ['without one', withoutStepper],
+  ['with a queued one', withQueuedStepper],
 ])('a pool of streams on an executor %s', (_, open) => {
   it('makes one batched step of all streams that have input in a turn', async () => {
     const { pool } = openPool(open())

@@ -67,10 +67,9 @@ export interface DenseOps extends LayerOps, TensorOps {
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult
   /**
    * Connectionist temporal classification: loss of logits [T,B,K] (softmax is part of it) against labels [B,S] on the
-   * host, with its gradient. Absent if an executor has no kernel for it. A promise if the executor must query its
-   * device first.
+   * host, with its gradient. A promise if the executor must query its device first.
    */
-  ctcLoss?(
+  ctcLoss(
     logits: TensorLike,
     labels: Tensor<Int32Array>,
     options: CtcLossOptions,

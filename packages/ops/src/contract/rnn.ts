@@ -137,21 +137,20 @@ export interface RnnQueuedStepper {
   readonly batch: number
   /**
    * Throws RangeError `ERR_STREAM_DISPOSED`, `ERR_BACKEND_DISPOSED` or `ERR_RNN_DISPOSED` if no step is possible any more.
-   * The caller makes this check before it checks the arguments, as an {@link RnnStepper} does. If it is absent, the
-   * step reports the same errors.
+   * The caller makes this check before it checks the arguments, as an {@link RnnStepper} does.
    */
-  checkCanStep?(): void
+  checkCanStep(): void
   /** T steps [T,B,I] → [T,B,·], T at least 1. A step that fails leaves the states as they were. */
   step(input: Tensor): Promise<Tensor>
   /** One step of R batch rows, at least one: [R,I] → [R,·]. */
   stepRows(rows: Int32Array, input: Tensor): Promise<Tensor>
   /**
    * Like {@link step}, into `out`, and blocks the calling thread until the device is done. Throws RangeError
-   * `ERR_EXECUTOR_BUSY` if waiting would not end. Absent on executors that cannot wait.
+   * `ERR_EXECUTOR_BUSY` if waiting would not end.
    */
-  stepSync?(input: Tensor, out: FloatArray): void
+  stepSync(input: Tensor, out: FloatArray): void
   /** Like {@link stepRows}; as {@link stepSync} otherwise. */
-  stepRowsSync?(rows: Int32Array, input: Tensor, out: FloatArray): void
+  stepRowsSync(rows: Int32Array, input: Tensor, out: FloatArray): void
   reset(rows?: Int32Array): void
   state(rows?: Int32Array): Promise<RnnStreamState>
   /** Reads `state` before it returns. */

@@ -1,4 +1,3 @@
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   checkedElsewhere,
   checkIsObject,
@@ -6,14 +5,12 @@ import {
   codedRangeError,
   type OptionsOf,
 } from '@cudnn-rnn/canonical/rules'
-import { type Backend, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import {
   type CtcLossResult,
   type CtcLossOptions as CtcOperationOptions,
   checkCtcLoss,
   checkIsTensor,
-  checkOwnTensors,
-  hostCtcLoss,
   type InfeasibleRows,
 } from '@cudnn-rnn/ops/executor'
 import { blankClass } from './blank.js'
@@ -41,7 +38,7 @@ export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTION
 
 /**
  * The CTC loss of logits [T,B,K] against label sequences: `tf.nn.ctc_loss` of TensorFlow 1, or
- * `torch.nn.functional.ctc_loss`, with its gradient. Computed by the executor; on the host if it has no kernel for it.
+ * `torch.nn.functional.ctc_loss`, with its gradient. Computed by the executor.
  *
  * A row without labels is the probability of blanks alone, as in PyTorch (TensorFlow 1 refuses it). NaN logits of a row
  * give it loss and gradient NaN; logits after a row's length are not read.
@@ -88,29 +85,7 @@ export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promis
   const rowWeights = isTooLong.map((tooLong, row) =>
     ignoresLong && tooLong ? 0 : rowWeight(reduction, labels.labelLengths[row], batch),
   )
-  return compute(backend, logits, labels.labels, { ...operation, labelLengths: labels.labelLengths, rowWeights })
-}
-
-/** Computes on the executor if it has a kernel, otherwise on the host. */
-async function compute(
-  backend: Backend,
-  logits: TensorLike,
-  labels: Tensor<Int32Array>,
-  options: CtcOperationOptions,
-): Promise<CtcLossResult> {
-  if (backend.ops.ctcLoss !== undefined) return backend.ops.ctcLoss(logits, labels, options)
-  checkOwnTensors(backend, ACTION, { logits })
-  const problem = checkCtcLoss(backend.dtype, logits, labels, options)
-  const host = (isBackendTensor(logits) ? await logits.read() : logits).data as FloatArray
-  const { array: FloatArrayOf } = DTYPES[backend.dtype]
-  const gradient = new FloatArrayOf(host.length)
-  const rowLosses = new FloatArrayOf(problem.batch)
-  const loss = hostCtcLoss(gradient, rowLosses, host, problem)
-  return {
-    loss: backend.tensor({ data: FloatArrayOf.of(loss), shape: [] }),
-    rowLosses: backend.tensor({ data: rowLosses, shape: [problem.batch] }),
-    logitsGradient: backend.tensor({ data: gradient, shape: logits.shape }),
-  }
+  return backend.ops.ctcLoss(logits, labels.labels, { ...operation, labelLengths: labels.labelLengths, rowWeights })
 }
 
 function infeasibleRows({ zeroInfinity }: CtcLossOptions, byConvention: InfeasibleRows): InfeasibleRows {

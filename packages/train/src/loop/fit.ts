@@ -35,8 +35,8 @@ import { TrainingRanks } from './training_ranks.js'
  */
 export async function fit<Batch>(options: FitOptions<Batch> | LossFitOptions<Batch>): Promise<FitResult> {
   if (typeof options !== 'object' || options === null || !('loss' in options)) return fitByGradients(options)
-  const complete = gradientOptions(options)
-  using _optimizer = complete.optimizer
+  const [complete, made] = gradientOptions(options)
+  using _made = made
   return await fitByGradients(complete)
 }
 

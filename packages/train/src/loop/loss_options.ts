@@ -1,4 +1,4 @@
-import { checkOptionValues, either, FUNCTION, keyOf, optional } from '@cudnn-rnn/canonical/rules'
+import { checkOptionValues, either, FUNCTION, keyOf, OBJECT, optional } from '@cudnn-rnn/canonical/rules'
 import {
   backendOf,
   checkOptimizes,
@@ -20,32 +20,37 @@ export interface LossFitOptions<Batch>
   readonly variables: readonly TapeVariable[] | { readonly [name: string]: TapeVariable }
   /** The loss of a batch, a scalar on a tape. */
   readonly loss: (t: GradientTape, batch: Batch) => Value | Promise<Value>
-  /** Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. */
-  readonly optimizer?: OptimizerName | MakeOptimizer | undefined
+  /**
+   * Default `adam`. `momentum` is SGD with momentum 0.9, `adamw` Adam with a weight decay of 0.01. An optimizer of your own keeps its
+   * moments from call to call and is not disposed.
+   */
+  readonly optimizer?: OptimizerName | MakeOptimizer | Optimizer | undefined
 }
 
 const ACTION = 'fit'
 const DEFAULT_RATE = 0.001
 const RULES = {
   loss: FUNCTION,
-  optimizer: optional<OptimizerName | MakeOptimizer>(either(keyOf(OPTIMIZERS), FUNCTION)),
+  optimizer: optional<OptimizerName | MakeOptimizer | Optimizer>(either(keyOf(OPTIMIZERS), FUNCTION, OBJECT)),
 }
 
-/** The options of a training by gradients, and the optimizer that it is to dispose. */
+/** The options of a training by gradients, and the optimizer that was made for it. */
 export function gradientOptions<Batch>(
   options: LossFitOptions<Batch>,
-): FitOptions<Batch> & { readonly optimizer: Optimizer } {
+): readonly [options: FitOptions<Batch>, made: Optimizer | undefined] {
   const { variables: given, loss, optimizer = 'adam', ...rest } = options
   checkOptionValues(ACTION, { loss, optimizer }, RULES)
   const variables = variablesIn(ACTION, given, 'variables')
   const backend = backendOf(ACTION, variables)
-  const made = (typeof optimizer === 'function' ? optimizer : OPTIMIZERS[optimizer])(variables)
-  checkOptimizes(ACTION, made, variables)
-  return {
+  const isCallers = typeof optimizer === 'object'
+  const used = isCallers ? optimizer : (typeof optimizer === 'function' ? optimizer : OPTIMIZERS[optimizer])(variables)
+  checkOptimizes(ACTION, used, variables, isCallers)
+  const complete = {
     learningRate: DEFAULT_RATE,
     maxSteps: Number.MAX_SAFE_INTEGER,
     ...rest,
-    optimizer: made,
-    batchGradients: (batch) => lossGradients(backend, variables, (t) => loss(t, batch)),
+    optimizer: used,
+    batchGradients: (batch: Batch) => lossGradients(backend, variables, (t) => loss(t, batch)),
   }
+  return [complete, isCallers ? undefined : used]
 }

@@ -10,24 +10,11 @@ import { coded } from '../../../../scripts/testing/coded.mjs'
 import { type CtcLossOptions, ctcLoss } from '../../src/ctc/index.js'
 import { decodeFloat64, filledLogits, largestError } from './fixture.js'
 
-/** An executor without a kernel for the loss. */
-function withoutKernel(backend: Backend): Backend {
-  const { ops } = backend
-  return Object.create(backend, {
-    ops: { value: Object.create(ops, { ctcLoss: { value: undefined } }) },
-    dispose: { value: () => backend.dispose() },
-    tensor: { value: backend.tensor.bind(backend) },
-    owns: { value: backend.owns.bind(backend) },
-    dtype: { value: backend.dtype },
-  }) as Backend
-}
-
 const EXECUTORS: readonly (readonly [string, FloatDType, (dtype: FloatDType) => Backend])[] = [
   ['reference', 'float64', (dtype) => openReferenceBackend({ dtype })],
   ['reference', 'float32', (dtype) => openReferenceBackend({ dtype })],
   ['cpu', 'float64', (dtype) => openCpuBackend({ dtype })],
   ['cpu', 'float32', (dtype) => openCpuBackend({ dtype })],
-  ['the host, for an executor without a kernel', 'float64', (dtype) => withoutKernel(openReferenceBackend({ dtype }))],
 ]
 
 /** PyTorch computes in float64 to the last digits; TensorFlow's op adds logarithms in float32 even for float64. */

@@ -13,11 +13,11 @@ export class HostStates {
     this.#all = shapes.map((shape) => this.#zeros(shape))
   }
 
-  /** Copies of all rows, or of the listed ones. If `count` is larger than the list, the other rows are zeros. */
-  copy(rows?: RowNumbers, count = rows?.length ?? 0): Tensor<FloatArray>[] {
+  /** Copies of all rows, or of the listed ones. */
+  copy(rows?: RowNumbers): Tensor<FloatArray>[] {
     if (rows === undefined) return this.#all.map(copied)
     return this.#all.map((state) => {
-      const part = this.#zeros([...state.shape.slice(0, -2), count, ...state.shape.slice(-1)])
+      const part = this.#zeros([...state.shape.slice(0, -2), rows.length, ...state.shape.slice(-1)])
       eachRow(state, part, rows, (own, taken) => taken.set(own))
       return part
     })

@@ -18,7 +18,7 @@ export type Pooling = PoolOptions['pooling']
 /** A loss of `ops.elementLoss`: squared_error, absolute_error or sigmoid_cross_entropy. */
 export type ElementLoss = Parameters<LayerOps['elementLoss']>[2]
 
-type CtcOptions = Parameters<NonNullable<DenseOps['ctcLoss']>>[2]
+type CtcOptions = Parameters<DenseOps['ctcLoss']>[2]
 
 /** Options of `ops.ctcLoss`. An interface, so that declarations name it: the contract does not export its own type. */
 export interface CtcLossOptions extends CtcOptions {}

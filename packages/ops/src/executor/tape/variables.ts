@@ -62,24 +62,25 @@ export function mapVariables(params: unknown, make: (variable: TapeVariable) => 
 
 /**
  * Throws TypeError `ERR_INVALID_OPTION_TYPE` for a function of the caller that made none, and RangeError `ERR_INVALID_OPTION` for
- * an optimizer of other variables than `variables`, which would stay as they are; it is disposed.
+ * an optimizer of other variables than `variables`, which would stay as they are; it is disposed unless it is the caller's.
  */
 export function checkOptimizes(
   action: string,
   optimizer: ({ readonly variables?: readonly TapeVariable[] } & Disposable) | undefined,
   variables: readonly TapeVariable[],
+  isCallers: boolean,
 ): void {
   if (typeof optimizer?.[Symbol.dispose] !== 'function') {
     throw codedTypeError(
       'ERR_INVALID_OPTION_TYPE',
-      `Cannot ${action} as optimizer must return an optimizer, such as (variables) => new Adam(variables): current value is ${describeValue(optimizer)}`,
+      `Cannot ${action} as optimizer must be or return an optimizer, such as (variables) => new Adam(variables): current value is ${describeValue(optimizer)}`,
       { option: 'optimizer', value: optimizer },
     )
   }
   const values = optimizer.variables?.map?.(({ value }) => value)
   const isSame = values?.length === variables.length && variables.every(({ value }, n) => value === values[n])
   if (values === undefined || isSame) return
-  optimizer[Symbol.dispose]()
+  if (!isCallers) optimizer[Symbol.dispose]()
   throw codedRangeError(
     'ERR_INVALID_OPTION',
     `Cannot ${action} as optimizer must be of the variables that are trained, in their order, such as (variables) => new Adam(variables): it is of others`,

@@ -24,19 +24,12 @@ describe('copy', () => {
     data.fill(9)
     expect(states.copy()).toEqual([given()])
   })
-
-  it.each([2, 3, 4, 8])('fills up to %i rows with zeros, also more than there are', (count) => {
-    const [{ data, shape }] = filled().copy(Int32Array.of(1, 2), count)
-    const zeros = new Array<number>(2 * (count - 2)).fill(0)
-    expect(shape).toEqual([2, count, 2])
-    expect([...data]).toEqual([10, 11, 20, 21, ...zeros, 110, 111, 120, 121, ...zeros])
-  })
 })
 
 describe('put', () => {
   it('undoes copy, and leaves other rows', () => {
     const [states, rows] = [filled(), Int32Array.of(2, 0)]
-    const taken = states.copy(rows, 4)
+    const taken = states.copy(rows)
     states.put([{ data: new Float32Array(12).fill(-1), shape: [2, 3, 2] }])
     states.put(taken, rows)
     expect([...states.copy()[0].data]).toEqual([0, 1, -1, -1, 20, 21, 100, 101, -1, -1, 120, 121])
