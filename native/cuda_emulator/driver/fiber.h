@@ -23,14 +23,22 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
 
   /// Makes the fiber begin in `entry`, which must never return.
-  void Prepare(void (*entry)()) { left = PrepareStack(stack_, kStackBytes, entry); }
+  void Prepare(void (*entry)()) { left = PrepareStack(stack_, kStackBytes - color_, entry); }
 
   Suspended left;
   unsigned thread = 0;
   enum { kIdle, kAtWarpBarrier, kAtBlockBarrier } waits = kIdle;
 
  private:
+  /// Bytes left free at the top. If all stacks began at the same place of their pages, a grid's would compete for a few sets of
+  /// the caches, and a switch would wait for memory.
+  static std::size_t NextColor() {
+    thread_local std::size_t color = 0;
+    return color = (color + 17 * 64) % (kStackBytes / 2);
+  }
+
   void* stack_;
+  const std::size_t color_ = NextColor();
 };
 
 /// Stacks stay with the stream's thread: mapping a thousand of them for each block would take longer than the block.
