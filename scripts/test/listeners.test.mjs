@@ -33,9 +33,9 @@ const KNOWN = new Map(
     'packages/distributed/src/nccl/heartbeats.ts':
       'messages of the thread of this program; the thread guards the messages of the network',
     'packages/ops/src/executor': 'sets a flag or frees memory by its number',
-    'packages/interop/src/files/hdf5_thread.ts': 'answers of the thread of this program, one to each request',
     'packages/interop/src/files/hdf5_worker.ts': 'the end of its thread is reported to the file that it serves',
-    'packages/interop/src/files/hdf5_workers.ts': 'settles a promise, or forgets the thread',
+    'packages/interop/src/files/hdf5_thread.ts':
+      'answers of the thread of this program, one to each request; settles a promise, or forgets the thread',
     'packages/models/src/streams/end_of_turn.ts': 'its tasks catch errors of the networks of callers',
     'packages/models/src/threads/serve_streams.ts':
       'the end of a thread is reported to its pool, which starts another one',

@@ -36,7 +36,6 @@ export interface NetworkRatio {
   readonly ratio: number
 }
 
-/** The name of our executor. */
 function executorOf({ implementations }: BenchReport): string {
   return implementations.find(({ kind }) => kind === 'executor')?.name ?? ''
 }

@@ -9,7 +9,6 @@ import type { BenchContext } from './comparison_run.js'
 import { ImplementationPool } from './implementation_pool.js'
 import type { ImplementationProcess } from './implementation_process.js'
 import { executorImplementation, type Implementation } from './implementation_table.js'
-import { threeDigits } from './number_format.js'
 import { geometricMean } from './statistics.js'
 import { TimeBudget } from './time_budget.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
@@ -115,4 +114,13 @@ Geometric mean of the ratios ${ratios.length === 0 ? '–' : threeDigits(geometr
 /** Why a cell has no ratio. */
 function outcomes({ results }: ComparisonResult): string {
   return results.map(({ series, outcome }) => `${series.implementation}: ${outcome.status}`).join('; ')
+}
+
+/** Three significant digits without an exponent: "0.182", "12.3", "141". */
+export function threeDigits(value: number): string {
+  if (value === 0) return '0'
+  // 9.999 has the decimals of 10.0, to which it is rounded.
+  const rounded = Math.abs(Number(value.toPrecision(3)))
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(rounded)))
+  return value.toFixed(Math.min(decimals, 6))
 }

@@ -20,69 +20,36 @@ import type { LoadedTask, Runner, Task } from './runner.js'
 import type { TensorRecord } from './tensor_file.js'
 import type { Workload } from './workload.js'
 
-/** One of the four models with the states left out, so that all have one signature. */
-interface ExecutorModel {
-  readonly model: CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
-  forward(input: BackendTensor, params: BackendTensor, isTraining: boolean): Promise<ForwardResult>
-  backward(tape: Tape, output: BackendTensor): Promise<BackwardResult>
-}
+const MODELS = { lstm: CudnnLSTM, gru: CudnnGRU, rnn_relu: CudnnRNNRelu, rnn_tanh: CudnnRNNTanh } as const
 
-interface ForwardResult {
-  readonly output: BackendTensor
-  readonly tape: Tape | undefined
-  /** Everything to dispose. */
-  readonly tensors: readonly BackendTensor[]
+/** What `call` and `gradients` of the four models have in common: an LSTM takes and gives cell states, too. */
+interface AnyModel {
+  call(...operands: readonly unknown[]): Promise<{ readonly output: BackendTensor; readonly tape?: Tape }>
+  gradients(
+    tape: Tape,
+    gradients: { readonly output: BackendTensor },
+  ): Promise<{ readonly input: BackendTensor; readonly params: BackendTensor }>
 }
-
-interface BackwardResult {
-  readonly input: BackendTensor
-  readonly params: BackendTensor
-  readonly tensors: readonly BackendTensor[]
-}
-
-const CELLLESS = { gru: CudnnGRU, rnn_relu: CudnnRNNRelu, rnn_tanh: CudnnRNNTanh } as const
 
 /** The model of a workload on `backend`. Throws as the models do. */
-function executorModel(backend: Backend, workload: Workload): ExecutorModel {
+function executorModel(backend: Backend, workload: Workload) {
   const { cellMode, numLayers, numUnits, inputSize, bidirectional } = workload
-  const options = {
-    numLayers,
-    numUnits,
-    inputSize,
-    inputMode: 'linear_input',
+  const model = new MODELS[cellMode](backend, {
+    ...{ numLayers, numUnits, inputSize, inputMode: 'linear_input' },
     direction: bidirectional ? 'bidirectional' : 'unidirectional',
-  } as const
-  if (cellMode === 'lstm') {
-    const model = new CudnnLSTM(backend, options)
-    return {
-      model,
-      forward: async (input, params, isTraining) => {
-        const { output, outputH, outputC, tape } = await model.call(input, null, null, params, { isTraining })
-        return { output, tape, tensors: [output, outputH, outputC] }
-      },
-      backward: async (tape, output) => {
-        const { input, inputH, inputC, params } = await model.gradients(tape, { output })
-        return { input, params, tensors: [input, inputH, inputC, params] }
-      },
-    }
-  }
-  const model = new CELLLESS[cellMode](backend, options)
+  })
+  const states = cellMode === 'lstm' ? [null, null] : [null]
+  const any = model as unknown as AnyModel
   return {
     model,
-    forward: async (input, params, isTraining) => {
-      const { output, outputH, tape } = await model.call(input, null, params, { isTraining })
-      return { output, tape, tensors: [output, outputH] }
-    },
-    backward: async (tape, output) => {
-      const { input, inputH, params } = await model.gradients(tape, { output })
-      return { input, params, tensors: [input, inputH, params] }
-    },
+    forward: (input: BackendTensor, params: BackendTensor, isTraining: boolean) =>
+      any.call(input, ...states, params, { isTraining }),
+    backward: (tape: Tape, output: BackendTensor) => any.gradients(tape, { output }),
   }
 }
 
-/** A loaded network with its operands on the executor. */
 interface Loaded {
-  readonly network: ExecutorModel
+  readonly network: ReturnType<typeof executorModel>
   readonly params: BackendTensor
   readonly input: BackendTensor
   release(): void
@@ -133,9 +100,9 @@ async function load(backend: Backend, task: Task): Promise<LoadedTask> {
 function inference({ network, params, input, release }: Loaded): LoadedTask {
   /** One forward; `use` sees the output before it is disposed. */
   const pass = async <Used>(use: (output: Tensor) => Used) => {
-    const { output, tensors } = await network.forward(input, params, false)
-    const used = use(await output.read())
-    for (const tensor of tensors) tensor.dispose()
+    const { tape: _, ...tensors } = await network.forward(input, params, false)
+    const used = use(await tensors.output.read())
+    for (const tensor of Object.values(tensors)) tensor.dispose()
     return used
   }
   return {
@@ -157,10 +124,10 @@ function training(
   const pass = async <Used>(
     use: (output: BackendTensor, input: BackendTensor, params: BackendTensor) => Promise<Used>,
   ) => {
-    const forward = await network.forward(input, params, true)
-    const backward = await network.backward(required(forward.tape, 'a training forward has a tape'), seed)
+    const { tape, ...forward } = await network.forward(input, params, true)
+    const backward = await network.backward(required(tape, 'a training forward has a tape'), seed)
     const used = await use(forward.output, backward.input, backward.params)
-    for (const tensor of [...forward.tensors, ...backward.tensors]) tensor.dispose()
+    for (const tensor of [...Object.values(forward), ...Object.values(backward)]) tensor.dispose()
     return used
   }
   return {

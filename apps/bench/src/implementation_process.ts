@@ -10,7 +10,6 @@ import type { Implementation } from './implementation_table.js'
 import { bindingEnvironment } from './instruction_set_binding.js'
 import type { ProcessWatch } from './process_watch.js'
 
-/** How to start the process of an implementation. */
 export interface Launch {
   readonly command: string
   readonly args: readonly string[]

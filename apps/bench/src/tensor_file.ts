@@ -11,7 +11,6 @@ export interface TensorFile {
 /** Tensors by name, in the order of the file. */
 export type TensorRecord = Readonly<Record<string, Tensor<Float32Array>>>
 
-/** Writes `tensors` to a new file at `path`. */
 export function writeTensorFile(path: string, tensors: TensorRecord): TensorFile {
   const file = openSync(path, 'w')
   try {

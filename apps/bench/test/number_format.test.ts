@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { threeDigits } from '../src/number_format.js'
+import { threeDigits } from '../src/compare_checkouts.js'
 
 describe('threeDigits', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { createRnnDescriptor, paramRegions } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { onednnOperands } from '../src/onednn_operands.js'
+import { onednnOperands } from '../src/onednn_runner.js'
 import { grouped, parameterLayout } from '../src/parameter_layouts.js'
 
 /** Weights whose elements are 100 · matrix + 10 · unit + column, biases 1000 · (bias + 1) + unit. */

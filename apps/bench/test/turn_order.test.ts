@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { turnOrder } from '../src/turn_order.js'
+import { turnOrder } from '../src/comparison_run.js'
 
 describe('turnOrder', () => {
   it.each([1, 2, 3, 5, 6])('gives each of %i series every place, after every other one equally often', (count) => {

@@ -72,7 +72,6 @@ function npm(...args: string[]): Promise<{ code: number | null; output: string }
   })
 }
 
-/** Process data that determine where npm is. */
 interface NpmPlace {
   readonly platform: NodeJS.Platform
   /** `process.execPath` */

@@ -59,7 +59,6 @@ export abstract class ModelRun<Settings extends RunSettings> implements RunPlace
     return this.world === undefined || this.world.rank === 0
   }
 
-  /** The weights of the recurrent layer, gate by gate. */
   gates(): Promise<GateWeights[]> {
     return gateWeights(this.recurrent.model, this.recurrent.variables[0].value)
   }

@@ -5,7 +5,6 @@ import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { codedRangeError } from './coded_error.js'
 import { colors, errorColors } from './colors.js'
 
-/** The message about a checkpoint that a resume passed over. */
 export function skippedText({ path, code, message }: SkippedCheckpoint): string {
   return `${basename(path)} was passed over [${code}]: ${message}`
 }

@@ -3,14 +3,14 @@ import {
   hasErrorCode,
   importWeights,
   latestCheckpoint,
+  type LayersModel,
   openBackend,
   openModel,
-  type LayersModel,
   type Tensor,
 } from '@cudnn-rnn/rnn'
 import { type NetworkToExport, openWeightFile, type WeightFile } from '@cudnn-rnn/rnn/interop'
 import { loadForecaster, loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
-import { networkOfRun } from './character/exported_run.js'
+import { recurrentLayer } from './character/char_language_model.js'
 import { restoreModel } from './character/training_run.js'
 import { codedRangeError } from './coded_error.js'
 import { type RunTask, runTask } from './run_kind.js'
@@ -87,29 +87,50 @@ export async function networkOfAnyRun(directory: string): Promise<NetworkToExpor
 }
 
 async function networkOfCheckpoint(prefix: string, task: RunTask): Promise<NetworkToExport> {
-  const file = await openWeightFile(prefix)
-  try {
-    const [network] = (await importWeights(file)).networks
-    if (network === undefined) {
-      throw codedRangeError('ERR_NO_NETWORK', `Cannot export as ${prefix}, of ${task}, must hold a network`)
-    }
-    const { name, descriptor, canonical } = network
-    const [embedding, kernel, bias] = await Promise.all(
-      ['embedding/embeddings', 'output/kernel', 'output/bias'].map((own) => tensorOf(file, own)),
-    )
-    return {
-      name,
-      descriptor,
-      canonical,
-      ...(embedding !== undefined && { embedding }),
-      ...(kernel !== undefined && bias !== undefined && { dense: { kernel, bias } }),
-    }
-  } finally {
-    await file.close()
+  await using file = await openWeightFile(prefix)
+  const [network] = (await importWeights(file)).networks
+  if (network === undefined) {
+    throw codedRangeError('ERR_NO_NETWORK', `Cannot export as ${prefix}, of ${task}, must hold a network`)
+  }
+  const { name, descriptor, canonical } = network
+  const [embedding, kernel, bias] = await Promise.all(
+    ['embedding/embeddings', 'output/kernel', 'output/bias'].map((own) => tensorOf(file, own)),
+  )
+  return {
+    name,
+    descriptor,
+    canonical,
+    ...(embedding !== undefined && { embedding }),
+    ...(kernel !== undefined && bias !== undefined && { dense: { kernel, bias } }),
   }
 }
 
 async function tensorOf(file: WeightFile, name: string): Promise<Tensor<Float32Array> | undefined> {
   const stored = file.tensors.find((tensor) => tensor.name === name)
   return stored && { data: Float32Array.from(await stored.read()), shape: stored.shape }
+}
+
+/**
+ * The trained character model of a run with the layers around its network: from ids to logits.
+ *
+ * @throws RangeError `ERR_NO_RUN`
+ */
+export async function networkOfRun(directory: string): Promise<NetworkToExport> {
+  using backend = await openBackend('reference')
+  using model = (await restoreModel(directory, backend)).model
+  const lstm = recurrentLayer(model)
+  const { descriptor, weights, biases } = await lstm.model.paramsToCanonical(lstm.variables[0])
+  const read = async (index: number) => copy(await model.variables[index].value.read())
+  return {
+    name: lstm.name,
+    descriptor,
+    canonical: { weights, biases },
+    embedding: await read(0),
+    dense: { kernel: await read(2), bias: await read(3) },
+  }
+}
+
+/** Also frees the executor's memory. */
+function copy({ data, shape }: Tensor): Tensor<Float32Array> {
+  return { data: Float32Array.from(data as Float32Array), shape }
 }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createProgram } from '../src/program.js'
+import { createProgram } from '../src/run_program.js'
 import { run } from './program_run.js'
 import { refusalOf } from './refusal.js'
 import { temporaryDirectory } from './small_run.js'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createProgram } from '../src/program.js'
+import { createProgram } from '../src/run_program.js'
 
 /** The error of a command that is refused, as the program prints it; without a process. */
 export async function refusalOf(...args: readonly string[]): Promise<string> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { readCharacterIds } from '../src/text/character_ids.js'
+import { readCharacterIds } from '../src/text/textgenrnn.js'
 
 async function vocabulary(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'examples-'))

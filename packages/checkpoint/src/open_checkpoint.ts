@@ -22,13 +22,11 @@ import { readTable, type TableEntry } from './table/table_reader.js'
 export type OpenByteSource = (path: string) => Promise<ByteInput | undefined>
 
 const ARGUMENTS = { prefix: PATH, open: FUNCTION }
-/** Rules of {@link OpenCheckpointOptions}. */
 export const OPEN_OPTIONS = {
   /** Check the checksum of every tensor that is read. Default true; the index's are always checked. */
   verifyTensors: optional(FLAG),
 }
 
-/** Options of {@link openCheckpointFrom}. */
 export interface OpenCheckpointOptions extends OptionsOf<typeof OPEN_OPTIONS> {}
 
 /** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
@@ -36,7 +34,6 @@ const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
 /** The shards of a V1 checkpoint as TensorFlow names them together, `model-?????-of-00003`, or one of them. */
 const SHARDS_OF_V1 = /-(?:\?{5}|\d{5})-of-(\d{5})$/
 
-/** The files of a V1 checkpoint. */
 export function filesOfV1(prefix: string): readonly string[] {
   const count = PART_OF_V2.test(prefix) ? undefined : SHARDS_OF_V1.exec(prefix)?.[1]
   if (count === undefined) return [prefix]

@@ -10,7 +10,6 @@ const OPTIONS = {
   store: optional<FileStore>(FILE_STORE),
 }
 
-/** Options of {@link openCheckpoint}. */
 interface OpenCheckpointFileOptions extends OpenCheckpointOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

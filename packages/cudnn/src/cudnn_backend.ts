@@ -1,4 +1,12 @@
-import { checkOptions, optional, TEXT } from '@cudnn-rnn/canonical/rules'
+import {
+  checkDescriptor,
+  type FloatArray,
+  Inspectable,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, FUNCTION, optional, TEXT } from '@cudnn-rnn/canonical/rules'
 import {
   type AnyBackendTensor,
   type Backend,
@@ -8,21 +16,15 @@ import {
   type DeviceGroups,
   DTYPES,
   type FloatDType,
+  type TrainingSteps,
 } from '@cudnn-rnn/ops'
-import {
-  checkDescriptor,
-  type FloatArray,
-  Inspectable,
-  type RnnDescriptor,
-  type Summary,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
 import {
   backendSummary,
   checkDimensions,
   checkedOperations,
   checkHostTensor,
   checkIsHostTensor,
+  type Lifetime,
   ownTensor,
 } from '@cudnn-rnn/ops/executor'
 import { CudnnDenseKernels } from './dense/cudnn_dense_kernels.js'
@@ -31,9 +33,9 @@ import { TENSOR_LAUNCHES } from './dense/cudnn_tensor_kernels.js'
 import { rowKernels } from './dense/operation.js'
 import type { CudnnExecutor } from './device/cudnn_executor.js'
 import type { CudnnTensor } from './device/cudnn_tensor.js'
+import type { DeviceSession } from './device/device_session.js'
 import { type Float16Tensor, isFloat16Tensor } from './device/float16_values.js'
 import type { Arithmetic } from './device/precision.js'
-import { CudnnTrainingSteps } from './device/training_steps.js'
 import { connectDevices } from './nccl/device_group.js'
 import { CudnnRnn } from './rnn/cudnn_rnn.js'
 import type { SessionInfo } from './sys/native_addon.js'
@@ -181,5 +183,48 @@ export class CudnnBackend extends Inspectable implements Backend {
 
   protected override summary(): Summary {
     return backendSummary(this, this.#executor.memory.life)
+  }
+}
+
+/** Training steps whose commands are recorded first and submitted together. */
+class CudnnTrainingSteps implements TrainingSteps {
+  readonly whereFinite: TrainingSteps['whereFinite']
+  readonly #session: DeviceSession
+  readonly #life: Lifetime
+  readonly #isRecorded: boolean
+
+  /** @param isRecorded false if graphs are never used */
+  constructor(
+    session: DeviceSession,
+    life: Lifetime,
+    isRecorded: boolean,
+    whereFinite: (scalars: readonly BackendTensor[], updates: () => void) => void,
+  ) {
+    this.#session = session
+    this.#life = life
+    this.#isRecorded = isRecorded
+    this.whereFinite = whereFinite
+  }
+
+  /**
+   * Runs `step` with its commands recorded, and submits them as one list at its end. Steps may nest or overlap; the
+   * outermost end submits.
+   */
+  async run<Result>(step: () => Promise<Result>): Promise<Result> {
+    const action = 'run a step'
+    this.#life.check(action)
+    checkArguments(action, { step }, { step: FUNCTION })
+    if (!this.#isRecorded) return step()
+    this.#session.beginStep()
+    let result: Result
+    try {
+      result = await step()
+    } catch (error) {
+      // The first error of the step is the one to report.
+      await this.#session.endStep().catch(() => {})
+      throw error
+    }
+    await this.#session.endStep()
+    return result
   }
 }

@@ -7,7 +7,6 @@ import { DeviceSession } from './device/device_session.js'
 import { KernelCache } from './device/kernel_cache.js'
 import type { Libraries, NativeAddon } from './sys/native_addon.js'
 
-/** Options of an executor, checked. */
 export interface StartOptions extends Omit<CudnnExecutor, 'session' | 'memory' | 'cache'> {
   readonly device: number
   readonly dtype: FloatDType

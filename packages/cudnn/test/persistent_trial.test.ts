@@ -5,8 +5,7 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { encoded } from '@cudnn-rnn/conformance'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { arithmeticOf } from '../src/device/precision.js'
-import { AlgorithmTrials } from '../src/rnn/algorithm_choice.js'
-import { agrees } from '../src/rnn/persistent_trial.js'
+import { agrees, AlgorithmTrials } from '../src/rnn/algorithm_choice.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()

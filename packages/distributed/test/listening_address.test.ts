@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { expect, it } from 'vitest'
-import { listeningAddress } from '../src/nccl/listening_address.js'
+import { listeningAddress } from '../src/nccl/nccl_communicator.js'
 
 const own = Object.values(networkInterfaces())
   .flatMap((addresses = []) => addresses)

@@ -13,7 +13,6 @@ const GZIP = [0x1f, 0x8b]
 /** A format, or a form of file that has tensors of several: an archive, whose files decide by {@link detectZip}, or an index. */
 export type FileKind = WeightFormat | 'zip' | 'torch-legacy' | 'shards'
 
-/** Detection by the first bytes. */
 export async function detectFormat(source: ByteSource): Promise<FileKind> {
   const first = await source.read(0, Math.min(32, source.size))
   const begins = (magic: readonly number[], at = 0) => magic.every((byte, index) => first[at + index] === byte)

@@ -6,7 +6,6 @@ import type { Elements } from './files/strided_elements.js'
 
 /** An element type, and its names in the formats that have it. */
 interface ElementType {
-  /** Bytes of one element. */
   readonly bytes: number
   /** The letter of Python's `struct`. */
   readonly hdf5?: string

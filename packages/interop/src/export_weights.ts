@@ -17,7 +17,7 @@ import {
 import { WeightFileError } from './errors.js'
 import { encodeKerasWeights } from './files/keras_writer.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'
-import { encodeSafetensors } from './files/safetensors_writer.js'
+import { encodeSafetensors } from './files/safetensors_reader.js'
 import { NETWORK_FIELDS, type NetworkToExport } from './network_to_export.js'
 
 /** Formats that {@link exportWeights} writes. */

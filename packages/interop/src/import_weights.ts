@@ -10,7 +10,7 @@ import {
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
 import { noneNamed } from './errors.js'
-import { chooseInterpretations } from './networks/choose_interpretations.js'
+import { chooseInterpretations, settleDoubts } from './networks/choose_interpretations.js'
 import {
   type ImportedCell,
   type ImportedNetwork,
@@ -22,7 +22,6 @@ import { refuseLookalikes } from './networks/lookalikes.js'
 import { MemoryBudget } from './networks/memory_budget.js'
 import { networkInterpretations } from './networks/network_interpretations.js'
 import { optimizerSlots } from './networks/optimizer_slots.js'
-import { settleDoubts } from './networks/settle_doubts.js'
 import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { ListedTensor, StoredTensor } from './stored_tensor.js'

@@ -254,7 +254,6 @@ async function present(
   throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as ${missing}`, { path })
 }
 
-/** A `File` has a name. */
 function nameOf(blob: BlobLike): string {
   return 'name' in blob && typeof blob.name === 'string' ? blob.name : '(blob)'
 }

@@ -140,7 +140,6 @@ function stackedStates(
   return { data, shape: [total, ...sizes] }
 }
 
-/** The error of networks that are not layers of one stack. */
 function refused(rule: string, value: unknown) {
   const message = `Cannot stack networks as ${rule}: current value is ${describeValue(value)}`
   return codedRangeError('ERR_STACK', message, { value })

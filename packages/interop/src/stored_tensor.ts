@@ -1,7 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Elements } from './files/strided_elements.js'
 
-/** A tensor as lists show it. */
 export type ListedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
 
 /** A tensor of a file, known by name and shape; its elements are read when they are requested. */

@@ -2,8 +2,7 @@ import { memorySource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
-import { openSafetensors } from '../src/files/safetensors_reader.js'
-import { encodeSafetensors } from '../src/files/safetensors_writer.js'
+import { encodeSafetensors, openSafetensors } from '../src/files/safetensors_reader.js'
 
 const open = (bytes: Uint8Array) => openSafetensors(memorySource('weights', bytes))
 const entry = (dtype: string, shape: readonly unknown[], begin: number, end: number) =>

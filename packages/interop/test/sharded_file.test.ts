@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { encodeSafetensors } from '../src/files/safetensors_writer.js'
+import { encodeSafetensors } from '../src/files/safetensors_reader.js'
 import { importWeights, openWeightFile } from '../src/index.js'
 import { fixtureBytes, fixturePath } from './fixture.js'
 

@@ -96,4 +96,8 @@ export class Dtln {
     for (const stream of [this.#first, this.#second]) stream.dispose()
     for (const model of this.#models) model.dispose()
   }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
 }

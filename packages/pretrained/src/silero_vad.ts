@@ -60,6 +60,10 @@ export class SileroVad {
     for (const model of [this.#transform, this.#encoder, this.#decoder]) model.dispose()
   }
 
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
   /** The context before, the samples, and their end mirrored. */
   #padded(samples: Float32Array): Float32Array {
     const mirrored = samples.slice(-CONTEXT - 1, -1).reverse()

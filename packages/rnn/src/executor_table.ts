@@ -3,7 +3,6 @@ import type { Backend, FloatDType } from '@cudnn-rnn/ops'
 import type { InstructionSet, WeightFormat } from '@cudnn-rnn/cpu'
 import type { Precision } from '@cudnn-rnn/cudnn'
 
-/** Rules of {@link OpenBackendOptions}: the executor that is opened checks its own. */
 export const OPEN_BACKEND_OPTIONS = {
   /** Element type of everything computed. Default float32. */
   dtype: checkedElsewhere<FloatDType | undefined>(),

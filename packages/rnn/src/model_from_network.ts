@@ -1,23 +1,22 @@
+import { CELL_MODES, type CellMode, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkedElsewhere,
+  checkIsObject,
   checkOptions,
+  fields,
   FLAG,
   FUNCTION,
-  fields,
   integerFrom,
   keyOf,
   listOf,
   OBJECT,
-  type OptionsOf,
   oneOf,
   optional,
+  type OptionsOf,
   TEXT,
   where,
-  checkIsObject,
 } from '@cudnn-rnn/canonical/rules'
-import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { CELL_MODES, type CellMode, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -27,10 +26,10 @@ import {
   LSTMBlockCell,
   LSTMCell,
 } from '@cudnn-rnn/cells'
-import { checkIsTensor, checkSequenceLengths, checkShape, ofDtype } from '@cudnn-rnn/ops/executor'
 import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
-import { reverseRows } from './reverse_rows.js'
+import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { checkIsTensor, checkSequenceLengths, checkShape, ofDtype } from '@cudnn-rnn/ops/executor'
 
 // Checked beside the network, whose sizes they must have.
 const RUN_OPTIONS = {
@@ -45,7 +44,6 @@ const RUN_OPTIONS = {
 /** Optional inputs of a run. Defaults: the values that the file fixes, otherwise zeros and all steps. */
 export interface NetworkRunOptions extends OptionsOf<typeof RUN_OPTIONS> {}
 
-/** Results of a network, as host tensors. */
 type NetworkRunResult = {
   /** [T,B,D·H], zero past each row's length. */
   readonly output: FloatTensor
@@ -271,4 +269,25 @@ async function hostTensor(given: TensorLike): Promise<FloatTensor> {
 /** [B,H] as [1,B,H]. */
 function asLayer({ data, shape }: FloatTensor): FloatTensor {
   return { data, shape: [1, ...shape] }
+}
+
+/**
+ * TensorFlow's `reverse_sequence` of [T,B,N]: in each row the steps before its length in reverse, the others where they are.
+ *
+ * @param lengths one per row; null when every row has T steps.
+ */
+function reverseRows(
+  { data, shape }: FloatTensor,
+  lengths: readonly number[] | Int32Array | null | undefined,
+): FloatTensor {
+  const [T, B, N] = shape as [number, number, number]
+  const reversed = data.slice()
+  for (let b = 0; b < B; b++) {
+    const length = lengths?.[b] ?? T
+    for (let t = 0; t < length; t++) {
+      const from = ((length - 1 - t) * B + b) * N
+      reversed.set(data.subarray(from, from + N), (t * B + b) * N)
+    }
+  }
+  return { data: reversed, shape }
 }

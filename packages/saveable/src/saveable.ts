@@ -9,7 +9,6 @@ export const NAMINGS = ['default', 'tf-1.2', 'tf-1.3'] as const
 /** A host tensor under its key in a checkpoint. */
 export type KeyedTensors = ReadonlyMap<string, Tensor | NumericTensor>
 
-/** A host tensor and its key. */
 export type KeyedTensor = readonly [key: string, tensor: Tensor | NumericTensor]
 
 /** A host tensor of any numeric type, as plain named tensors may be. */

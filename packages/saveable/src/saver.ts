@@ -57,7 +57,6 @@ const SAVE_OPTIONS = {
   globalStep: optional(integerFrom(0)),
 }
 
-/** Options of `Saver.save`. */
 interface SaveOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
 
 const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)', 'tensors'))

@@ -45,7 +45,6 @@ export interface RecurrentLayer {
   getClassName(): string
 }
 
-/** The second argument of `call`. */
 export interface CallArguments {
   readonly mask?: Tensor | Tensor[] | null
   readonly training?: boolean | null
@@ -59,7 +58,6 @@ export type RecurrentCall = (
   given: CallArguments | null | undefined,
 ) => Tensor | Tensor[]
 
-/** A call that was found computable. */
 export interface ComputableCall {
   /** [B,T,I] */
   readonly x: Tensor3D

@@ -26,7 +26,6 @@ const MODULES: Readonly<Record<WasmInstructionSet, Readonly<Record<FloatDType, (
   },
 }
 
-/** Like `loadModule`. */
 export type ModuleLoader = (
   dtype: FloatDType,
   asked: WasmInstructionSet | undefined,

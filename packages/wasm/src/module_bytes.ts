@@ -22,7 +22,6 @@ export async function compileModule(bytes: Uint8Array<ArrayBuffer>, hasThreads: 
   }
 }
 
-/** The error of a module whose bytes are not there. */
 export function cannotBeLoaded(cause: unknown, advice: string): BackendUnavailableError {
   return unavailable(`its module cannot be loaded: ${thrownMessage(cause)}`, advice, cause)
 }

@@ -3,13 +3,14 @@ import {
   checkOptions,
   integerIn,
   invalidOption,
-  type OptionsOf,
   oneOf,
   optional,
+  type OptionsOf,
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import {
   type HostBackend,
+  HostMemory,
   type KernelExecutor,
   type KernelNetwork,
   type KernelRnn,
@@ -23,7 +24,6 @@ import { WASM_INSTRUCTION_SETS } from './instruction_set.js'
 import type { LoadedModule, ModuleLoader } from './load_module.js'
 import { WasmHeap } from './wasm_heap.js'
 import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_instance.js'
-import { WasmMemory } from './wasm_memory.js'
 import { WasmNetwork } from './wasm_network.js'
 import { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
 import { WasmOperations, wasmTensorKernels } from './wasm_operations.js'
@@ -133,5 +133,22 @@ function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: Wei
         }
       })
     },
+  }
+}
+
+/** The memory of tensors, beside the heap of the module; without a queue, as calls return when their operation is done. */
+export class WasmMemory extends HostMemory {
+  readonly #heap: WasmHeap
+
+  constructor(dtype: FloatDType, heap: WasmHeap) {
+    super(dtype)
+    this.#heap = heap
+  }
+
+  /** Closes the heap. */
+  override dispose(): void {
+    if (this.life.ended) return
+    super.dispose()
+    this.#heap.close()
   }
 }

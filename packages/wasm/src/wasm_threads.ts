@@ -83,7 +83,6 @@ export async function startThreads(
   return { stop }
 }
 
-/** The members of node:worker_threads that are used. */
 interface NodeWorkers {
   readonly Worker: new (
     program: string,

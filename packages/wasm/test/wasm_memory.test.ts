@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { WasmHeap } from '../src/wasm_heap.js'
-import { WasmMemory } from '../src/wasm_memory.js'
+import { WasmMemory } from '../src/open_wasm.js'
 
 it('closes the heap when it is disposed, once', () => {
   let closed = 0

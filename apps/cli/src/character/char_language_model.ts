@@ -36,7 +36,6 @@ export function charLanguageModel(backend: Backend, sizes: CharModelSizes, seed:
   )
 }
 
-/** The recurrent layer of a character language model. */
 export function recurrentLayer({ layers }: LayersModel): RecurrentLayer {
   return layers[1] as RecurrentLayer
 }

@@ -48,7 +48,6 @@ export function confusionTable({ labels, counts }: ConfusionMatrix): ResultTable
   }
 }
 
-/** A confusion matrix as HTML, under its name. */
 export function confusionHtml(name: string, matrix: ConfusionMatrix): string {
   return `<h3>${escapeHtml(name)}</h3>\n${tableHtml(confusionTable(matrix))}`
 }

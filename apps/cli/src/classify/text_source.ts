@@ -13,7 +13,6 @@ export interface SourceText {
   readonly label?: string | undefined
 }
 
-/** The columns of a table of texts. */
 export interface TextColumns {
   readonly textField: string
   readonly labelField: string

@@ -2,25 +2,18 @@ import { basename, extname, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { CLASSIFY_FORMAT } from '../classify/classify_run.js'
 import { CLASSIFY_SETTINGS, type ClassifyRequest, runClassify } from '../classify/run_classify.js'
-import { TEXT_FORMATS, type TextFormat } from '../classify/text_source.js'
-import { useClassifier } from '../classify/use_classifier.js'
+import type { CorpusSource } from '../classify/corpus.js'
+import { TEXT_FORMATS } from '../classify/text_source.js'
+import { type UseClassifierRequest, useClassifier } from '../classify/use_classifier.js'
 import { codedRangeError } from '../coded_error.js'
 import { addRunOptions, type RunOptions } from '../run_options.js'
 import { addSettings, givenOptions, settingsOf } from '../setting_options.js'
 import { checkUseOptions } from '../use_options.js'
 
 /** Options as commander hands them over, without those that a run alone reads. */
-interface ClassifyOptions extends RunOptions {
-  readonly run?: string
-  readonly format?: TextFormat
-  readonly folder?: string
-  readonly csv?: string
-  readonly jsonl?: string
-  readonly delimiter?: string
-  readonly textField: string
-  readonly labelField: string
-  readonly out?: string
-}
+type ClassifyOptions = RunOptions &
+  Omit<UseClassifierRequest, 'run' | 'files' | 'given'> &
+  Pick<CorpusSource, 'folder' | 'csv' | 'jsonl'> & { readonly run?: string }
 
 export function addClassifyCommand(program: Command): void {
   const command = program

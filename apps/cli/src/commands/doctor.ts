@@ -95,22 +95,18 @@ const GOLDEN = { numLayers: 4, numUnits: 200, batch: 20, time: 10, sum: 231833.2
 const GOLDEN_TOLERANCE = 1e-5
 
 export async function diagnose(): Promise<Diagnosis> {
-  const backend = await openBackend('auto')
-  try {
-    return {
-      node: process.version,
-      nodeApi: process.versions['napi'] ?? 'none',
-      system: `${platform()} ${release()} ${arch()}`,
-      libc: libc(),
-      processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,
-      memoryGiB: Math.round(totalmem() / 2 ** 30),
-      backends: await inspectBackends(),
-      gpu: await inspectCudnn(),
-      chosen: { name: backend.name, reason: backend.reason },
-      selfTest: await selfTest(backend),
-    }
-  } finally {
-    backend.dispose()
+  using backend = await openBackend('auto')
+  return {
+    node: process.version,
+    nodeApi: process.versions['napi'] ?? 'none',
+    system: `${platform()} ${release()} ${arch()}`,
+    libc: libc(),
+    processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    backends: await inspectBackends(),
+    gpu: await inspectCudnn(),
+    chosen: { name: backend.name, reason: backend.reason },
+    selfTest: await selfTest(backend),
   }
 }
 

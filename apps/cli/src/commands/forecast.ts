@@ -3,21 +3,13 @@ import type { Command } from 'commander'
 import { codedRangeError } from '../coded_error.js'
 import { FORECAST_FORMAT } from '../forecast/forecast_run.js'
 import { FORECAST_SETTINGS, type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
-import { useForecaster } from '../forecast/use_forecaster.js'
+import { type UseForecasterRequest, useForecaster } from '../forecast/use_forecaster.js'
 import { addRunOptions, type RunOptions } from '../run_options.js'
 import { addSettings, givenOptions, settingsOf } from '../setting_options.js'
 import { checkUseOptions } from '../use_options.js'
 
 /** Options as commander hands them over, without those that a run alone reads. */
-interface ForecastOptions extends RunOptions {
-  readonly run?: string
-  readonly csv?: string
-  readonly delimiter?: string
-  readonly date?: string
-  readonly value?: string
-  readonly out?: string
-  readonly series?: string
-}
+type ForecastOptions = RunOptions & Partial<UseForecasterRequest>
 
 export function addForecastCommand(program: Command): void {
   const command = program

@@ -107,7 +107,7 @@ interface TensorReport {
 async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
   const files = await filesOf(prefix)
   try {
-    const reader = await openCheckpoint(prefix)
+    await using reader = await openCheckpoint(prefix)
     const names = reader.names()
     const networks = detectNetworks(names.map((key) => ({ key, shape: reader.shape(key) })))
     const owners = new Map(networks.flatMap((network) => network.keys.map((key) => [key, network] as const)))
@@ -121,7 +121,6 @@ async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
         ...(network !== undefined && { network: network.name }),
       }
     })
-    await reader.close()
     return {
       prefix,
       format: reader.format,
@@ -136,34 +135,21 @@ async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
   }
 }
 
-/** A tensor whose bytes do not match their checksum. */
-interface DamagedTensor {
-  readonly name: string
-  readonly code: string
-  readonly message: string
-}
-
 /** Reads every tensor and checks its checksum. Throws CheckpointError when the checkpoint cannot be opened. */
-async function verifyCheckpoint(
-  prefix: string,
-): Promise<{ readonly tensors: number; readonly bytes: number; readonly damaged: readonly DamagedTensor[] }> {
-  const reader = await openCheckpoint(prefix)
-  const damaged: DamagedTensor[] = []
+async function verifyCheckpoint(prefix: string) {
+  await using reader = await openCheckpoint(prefix)
+  const damaged: { readonly name: string; readonly code: string; readonly message: string }[] = []
   let bytes = 0
-  try {
-    for (const name of reader.names()) {
-      try {
-        await reader.read(name)
-        bytes += reader.byteLength(name)
-      } catch (error) {
-        if (!(error instanceof CheckpointError)) throw error
-        damaged.push({ name, code: error.code, message: error.message })
-      }
+  for (const name of reader.names()) {
+    try {
+      await reader.read(name)
+      bytes += reader.byteLength(name)
+    } catch (error) {
+      if (!(error instanceof CheckpointError)) throw error
+      damaged.push({ name, code: error.code, message: error.message })
     }
-    return { tensors: reader.names().length, bytes, damaged }
-  } finally {
-    await reader.close()
   }
+  return { tensors: reader.names().length, bytes, damaged }
 }
 
 /** The files of a prefix, of either format. */

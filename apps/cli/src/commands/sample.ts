@@ -31,26 +31,22 @@ export function addSampleCommand(program: Command): void {
     .option('--prompt <text>', 'text that the model reads first (default: a line end, if the model knows it)')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
-      const backend = await openBackend(backendName as BackendName)
-      try {
-        const { model, vocabulary } = await restoreModel(directory, backend)
-        const { prompt = '' } = options
-        // Refuses unknown characters before anything is printed.
-        vocabulary.encode(prompt)
-        if (prompt.trim() !== '') process.stdout.write(visibleLines(prompt))
-        // Without a prompt, lines that are empty before the first word are left out.
-        let started = prompt.trim() !== ''
-        for await (const character of sample(model, vocabulary, {
-          ...options,
-          prompt: prompt || promptIn(vocabulary, '\n'),
-          temperature: greedy ? 0 : temperature,
-        })) {
-          started ||= character.trim() !== ''
-          if (started) process.stdout.write(visibleLines(character))
-        }
-        process.stdout.write('\n')
-      } finally {
-        backend.dispose()
+      using backend = await openBackend(backendName as BackendName)
+      const { model, vocabulary } = await restoreModel(directory, backend)
+      const { prompt = '' } = options
+      // Refuses unknown characters before anything is printed.
+      vocabulary.encode(prompt)
+      if (prompt.trim() !== '') process.stdout.write(visibleLines(prompt))
+      // Without a prompt, lines that are empty before the first word are left out.
+      let started = prompt.trim() !== ''
+      for await (const character of sample(model, vocabulary, {
+        ...options,
+        prompt: prompt || promptIn(vocabulary, '\n'),
+        temperature: greedy ? 0 : temperature,
+      })) {
+        started ||= character.trim() !== ''
+        if (started) process.stdout.write(visibleLines(character))
       }
+      process.stdout.write('\n')
     })
 }

@@ -50,7 +50,6 @@ export interface ForecastSettings extends RunSettings {
 /** Coverage of the interval. */
 export const COVERAGE = 0.8
 
-/** Forecasts of one series. */
 export interface SeriesResult {
   readonly series: Series
   /** On the held-out part. */

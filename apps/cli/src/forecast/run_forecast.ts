@@ -57,7 +57,6 @@ async function openRun(
   return new ForecastRun({ directory, settings, backend, world }, table)
 }
 
-/** The options that a run records. */
 export const FORECAST_SETTINGS: readonly SettingOption[] = [
   dataPath('source.csv', '--csv <file>', 'CSV file with a header, one row per step in order of time'),
   setting('source.delimiter', '--delimiter <text>', DELIMITER),

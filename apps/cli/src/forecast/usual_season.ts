@@ -24,7 +24,6 @@ export function usualSeason({ axis, values }: Pick<Series, 'axis' | 'values'>, l
   return best !== undefined && best[1] >= CORRELATION ? best[0] : 1
 }
 
-/** The autocorrelation of changes at a lag. */
 function correlation(changes: readonly number[], lag: number): number {
   const mean = changes.reduce((sum, change) => sum + change, 0) / changes.length
   const centered = changes.map((change) => change - mean)

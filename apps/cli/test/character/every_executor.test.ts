@@ -6,7 +6,7 @@ import { type BackendName, exportWeights, inspectBackends, openBackend } from '@
 import type { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { afterAll, expect, it } from 'vitest'
-import { networkOfRun } from '../../src/character/exported_run.js'
+import { networkOfRun } from '../../src/run_networks.js'
 import { sample } from '../../src/character/sampler.js'
 import { restoreModel } from '../../src/character/training_run.js'
 import { smallRun, temporaryDirectory, trainCharacters, writeSmallText } from '../small_run.js'

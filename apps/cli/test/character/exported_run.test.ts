@@ -13,7 +13,7 @@ import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { expect, it } from 'vitest'
 import { type CharModelSizes, charLanguageModel, recurrentLayer } from '../../src/character/char_language_model.js'
-import { networkOfRun } from '../../src/character/exported_run.js'
+import { networkOfRun } from '../../src/run_networks.js'
 import { sample } from '../../src/character/sampler.js'
 import { smallRun, temporaryDirectory, trainCharacters, writeSmallText } from '../small_run.js'
 

@@ -17,31 +17,23 @@ export function addDenoiseCommand(program: Command): void {
     .option('--out <file>', 'the clean WAV file; a page with the same name shows both', 'denoised.wav')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
-      const backend = await openBackend(options.backend as BackendName)
-      try {
-        const noisy = await readAudio(audio)
-        const { samples, clock } = await denoiseRecording(backend, options.weights, noisy)
-        await writeAudio(options.out, samples)
-        const page = `${options.out.replace(/\.wav$/i, '')}.html`
-        await writeFileAtomic(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
-        process.stdout.write(
-          `On ${backend.name}: ${clock.summary()}\n${visibleText(options.out)}\n${visibleText(page)}\n`,
-        )
-      } finally {
-        backend.dispose()
-      }
+      using backend = await openBackend(options.backend as BackendName)
+      const noisy = await readAudio(audio)
+      const { samples, clock } = await denoiseRecording(backend, options.weights, noisy)
+      await writeAudio(options.out, samples)
+      const page = `${options.out.replace(/\.wav$/i, '')}.html`
+      await writeFileAtomic(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
+      process.stdout.write(
+        `On ${backend.name}: ${clock.summary()}\n${visibleText(options.out)}\n${visibleText(page)}\n`,
+      )
     })
 }
 
 /** Runs a recording through the model of a file, and times its frames. */
 export async function denoiseRecording(backend: Backend, weights: string, noisy: Float32Array) {
-  const model = await Dtln.open(backend, weights)
+  using model = await Dtln.open(backend, weights)
   const clock = new FrameClock(SHIFT / SAMPLE_RATE)
-  try {
-    return { samples: await denoise(model, noisy, (compute) => clock.time(compute)), clock }
-  } finally {
-    model.dispose()
-  }
+  return { samples: await denoise(model, noisy, (compute) => clock.time(compute)), clock }
 }
 
 function denoisePage(noisy: Float32Array, clean: Float32Array, timing: string): string {

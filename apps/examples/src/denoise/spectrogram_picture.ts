@@ -7,7 +7,6 @@ const RANGE_DB = 80
 /** Colors of the key. */
 const KEY_STEPS = 64
 
-/** Options of a drawn spectrogram. */
 export interface SpectrogramOptions {
   readonly title: string
   /** How long the recording is. */

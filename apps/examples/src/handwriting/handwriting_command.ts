@@ -51,61 +51,57 @@ export function addHandwritingCommand(program: Command): void {
 
 async function runHandwriting(options: HandwritingOptions): Promise<void> {
   const words = wordsOf(String(await readRegularFile(options.text)))
-  const backend = await openBackend(options.backend as BackendName, { threads: options.threads })
-  try {
-    const { out: directory, steps, units: numUnits, layers: numLayers, seed } = options
-    const { reader, reports, cpuSeconds } = await trainReader(backend, {
-      directory,
-      words,
-      steps,
-      numUnits,
-      numLayers,
-      seed,
-    })
-    const language = characterModel(words.training)
-    const parts: (ReadLines & { readonly rates: readonly number[] })[] = []
-    for (const font of ['seen', 'unseen'] as const) {
-      const lines = heldOutLines(words.heldOut, font, TEST_LINES)
-      const { greedy, scored } = await readAll(reader, lines, language)
-      const rates = [characterErrorRate(greedy, lines), characterErrorRate(scored, lines)]
-      const heading =
-        font === 'seen'
-          ? 'Held-out lines in the fonts of the training'
-          : `Lines in ${UNSEEN_FONT}, which the training does not have`
-      parts.push({ heading, lines: lines.slice(0, SHOWN), read: greedy.slice(0, SHOWN), rates })
-    }
-    const result: ResultTable = {
-      header: ['held-out lines', 'greedy', `beam of ${BEAM_WIDTH}, ${ORDER}-grams of letters`],
-      rows: parts.map(({ heading, rates }) => [heading, ...rates.map(percent)]),
-    }
-    const [seen, unseen] = parts.map(({ rates }) => rates[0])
-    const page = readerPage({
-      result,
-      resultHtml: `<b>${percent(seen)}</b> of letters read wrongly in the fonts of the training, <b>${percent(unseen)}</b> in an unseen one.`,
-      parts,
-      reports,
-      linesPerStep: BATCH,
-      settings: [
-        [
-          'network',
-          `a dense layer over each frame, ${numLayers} bidirectional layers of ${numUnits} units (CudnnLSTM), ${ALPHABET.length} letters and the blank`,
-        ],
-        [
-          'training',
-          `${steps} steps of ${BATCH} lines on ${backend.name}; CPU time since the last resume: ${cpuSeconds.toFixed(0)} s`,
-        ],
-        ['fonts', TRAINING_FONTS.join(', ')],
-        ['seed', String(seed)],
-      ],
-    })
-    const path = join(directory, 'reader.html')
-    await writeFileAtomic(path, page)
-    process.stdout.write(
-      `${tableText(result)}\n${cpuSeconds.toFixed(0)} s of CPU time since the last resume\n${visibleText(path)}\n`,
-    )
-  } finally {
-    backend.dispose()
+  using backend = await openBackend(options.backend as BackendName, { threads: options.threads })
+  const { out: directory, steps, units: numUnits, layers: numLayers, seed } = options
+  const { reader, reports, cpuSeconds } = await trainReader(backend, {
+    directory,
+    words,
+    steps,
+    numUnits,
+    numLayers,
+    seed,
+  })
+  const language = characterModel(words.training)
+  const parts: (ReadLines & { readonly rates: readonly number[] })[] = []
+  for (const font of ['seen', 'unseen'] as const) {
+    const lines = heldOutLines(words.heldOut, font, TEST_LINES)
+    const { greedy, scored } = await readAll(reader, lines, language)
+    const rates = [characterErrorRate(greedy, lines), characterErrorRate(scored, lines)]
+    const heading =
+      font === 'seen'
+        ? 'Held-out lines in the fonts of the training'
+        : `Lines in ${UNSEEN_FONT}, which the training does not have`
+    parts.push({ heading, lines: lines.slice(0, SHOWN), read: greedy.slice(0, SHOWN), rates })
   }
+  const result: ResultTable = {
+    header: ['held-out lines', 'greedy', `beam of ${BEAM_WIDTH}, ${ORDER}-grams of letters`],
+    rows: parts.map(({ heading, rates }) => [heading, ...rates.map(percent)]),
+  }
+  const [seen, unseen] = parts.map(({ rates }) => rates[0])
+  const page = readerPage({
+    result,
+    resultHtml: `<b>${percent(seen)}</b> of letters read wrongly in the fonts of the training, <b>${percent(unseen)}</b> in an unseen one.`,
+    parts,
+    reports,
+    linesPerStep: BATCH,
+    settings: [
+      [
+        'network',
+        `a dense layer over each frame, ${numLayers} bidirectional layers of ${numUnits} units (CudnnLSTM), ${ALPHABET.length} letters and the blank`,
+      ],
+      [
+        'training',
+        `${steps} steps of ${BATCH} lines on ${backend.name}; CPU time since the last resume: ${cpuSeconds.toFixed(0)} s`,
+      ],
+      ['fonts', TRAINING_FONTS.join(', ')],
+      ['seed', String(seed)],
+    ],
+  })
+  const path = join(directory, 'reader.html')
+  await writeFileAtomic(path, page)
+  process.stdout.write(
+    `${tableText(result)}\n${cpuSeconds.toFixed(0)} s of CPU time since the last resume\n${visibleText(path)}\n`,
+  )
 }
 
 async function readAll(reader: LayersModel, lines: readonly Line[], language: NGramModel) {

@@ -3,7 +3,6 @@ import { type Backend, dense, importWeights, type LayerDefinition, type LayersMo
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { conv2d, maxPool2d } from '@cudnn-rnn/rnn/layers'
 
-/** Height of a line in pixels. */
 const LINE_PIXELS = 48
 const FILTERS = [40, 60] as const
 const UNITS = 200
@@ -20,42 +19,38 @@ const FEATURES = (LINE_PIXELS / 4) * FILTERS[1]
  * @throws RangeError `ERR_OTHER_MODEL`
  */
 export async function openCalamari(backend: Backend, prefix: string): Promise<LayersModel> {
-  const file = await openWeightFile(prefix)
-  try {
-    const scope = file.tensors.some(({ name }) => name === 'cnn_lstm/W') ? 'cnn_lstm/' : ''
-    const read = weightReader(file)
-    const layers: LayerDefinition[] = []
-    for (const [index, filters] of FILTERS.entries()) {
-      const name = `${scope}conv2d${index === 0 ? '' : `_${index}`}`
-      const height = LINE_PIXELS / 2 ** index
-      const channels = index === 0 ? 1 : FILTERS[index - 1]
-      const kernelInitializer = await read(`${name}/kernel`, [3, 3, channels, filters])
-      const biasInitializer = await read(`${name}/bias`, [filters])
-      const common = { height, padding: 'same' } as const
-      const kernelSize = [3, 3] as const
-      layers.push(
-        conv2d({ ...common, filters, kernelSize, activation: 'relu', kernelInitializer, biasInitializer }),
-        maxPool2d(common),
-      )
-    }
-    const { networks } = await importWeights(file)
-    const network = networks.find(({ descriptor: { cellMode, direction, numLayers, numUnits, inputSize } }) => {
-      const found = `${cellMode} ${direction} ${numLayers} ${inputSize} ${numUnits}`
-      return found === `lstm bidirectional 1 ${FEATURES} ${UNITS}`
-    })
-    if (network === undefined) {
-      const found = networks.map(
-        ({ descriptor }) => `${descriptor.cellMode} ${descriptor.inputSize} → ${descriptor.numUnits}`,
-      )
-      throw otherModel(prefix, `it must hold a bidirectional lstm ${FEATURES} → ${UNITS}`, found.join('; ') || 'none')
-    }
-    const units = file.tensors.find(({ name }) => name === `${scope}B`)?.shape[0] ?? 0
-    const kernelInitializer = await read(`${scope}W`, [2 * UNITS, units])
-    const head = dense({ units, kernelInitializer, biasInitializer: await read(`${scope}B`, [units]) })
-    return sequential(backend, [...layers, lstmLayer(network), head], { inputSize: LINE_PIXELS })
-  } finally {
-    await file.close()
+  await using file = await openWeightFile(prefix)
+  const scope = file.tensors.some(({ name }) => name === 'cnn_lstm/W') ? 'cnn_lstm/' : ''
+  const read = weightReader(file)
+  const layers: LayerDefinition[] = []
+  for (const [index, filters] of FILTERS.entries()) {
+    const name = `${scope}conv2d${index === 0 ? '' : `_${index}`}`
+    const height = LINE_PIXELS / 2 ** index
+    const channels = index === 0 ? 1 : FILTERS[index - 1]
+    const kernelInitializer = await read(`${name}/kernel`, [3, 3, channels, filters])
+    const biasInitializer = await read(`${name}/bias`, [filters])
+    const common = { height, padding: 'same' } as const
+    const kernelSize = [3, 3] as const
+    layers.push(
+      conv2d({ ...common, filters, kernelSize, activation: 'relu', kernelInitializer, biasInitializer }),
+      maxPool2d(common),
+    )
   }
+  const { networks } = await importWeights(file)
+  const network = networks.find(({ descriptor: { cellMode, direction, numLayers, numUnits, inputSize } }) => {
+    const found = `${cellMode} ${direction} ${numLayers} ${inputSize} ${numUnits}`
+    return found === `lstm bidirectional 1 ${FEATURES} ${UNITS}`
+  })
+  if (network === undefined) {
+    const found = networks.map(
+      ({ descriptor }) => `${descriptor.cellMode} ${descriptor.inputSize} → ${descriptor.numUnits}`,
+    )
+    throw otherModel(prefix, `it must hold a bidirectional lstm ${FEATURES} → ${UNITS}`, found.join('; ') || 'none')
+  }
+  const units = file.tensors.find(({ name }) => name === `${scope}B`)?.shape[0] ?? 0
+  const kernelInitializer = await read(`${scope}W`, [2 * UNITS, units])
+  const head = dense({ units, kernelInitializer, biasInitializer: await read(`${scope}B`, [units]) })
+  return sequential(backend, [...layers, lstmLayer(network), head], { inputSize: LINE_PIXELS })
 }
 
 /**

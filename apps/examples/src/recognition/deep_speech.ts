@@ -16,30 +16,26 @@ const CLIPPED_RELU = activation('relu', { maximum: 20 })
  * @throws RangeError `ERR_OTHER_MODEL`
  */
 export async function openDeepSpeech(backend: Backend, prefix: string): Promise<LayersModel> {
-  const file = await openWeightFile(prefix)
-  try {
-    const read = weightReader(file)
-    const unitsOf = (layer: number) => file.tensors.find(({ name }) => name === `layer_${layer}/bias`)?.shape[0] ?? 0
-    const layer = async (number: number, inputs: number) => {
-      const units = unitsOf(number)
-      const kernelInitializer = await read(`layer_${number}/weights`, [inputs, units])
-      return dense({ units, kernelInitializer, biasInitializer: await read(`layer_${number}/bias`, [units]) })
-    }
-    const [lstm] = lstmsOf(prefix, (await importWeights(file)).networks, [[unitsOf(3), unitsOf(3)]])
-    const layers = [
-      await layer(1, FEATURES),
-      CLIPPED_RELU,
-      await layer(2, unitsOf(1)),
-      CLIPPED_RELU,
-      await layer(3, unitsOf(2)),
-      CLIPPED_RELU,
-      lstmLayer(lstm),
-      await layer(5, lstm.descriptor.numUnits),
-      CLIPPED_RELU,
-      await layer(6, unitsOf(5)),
-    ]
-    return sequential(backend, layers, { inputSize: FEATURES })
-  } finally {
-    await file.close()
+  await using file = await openWeightFile(prefix)
+  const read = weightReader(file)
+  const unitsOf = (layer: number) => file.tensors.find(({ name }) => name === `layer_${layer}/bias`)?.shape[0] ?? 0
+  const layer = async (number: number, inputs: number) => {
+    const units = unitsOf(number)
+    const kernelInitializer = await read(`layer_${number}/weights`, [inputs, units])
+    return dense({ units, kernelInitializer, biasInitializer: await read(`layer_${number}/bias`, [units]) })
   }
+  const [lstm] = lstmsOf(prefix, (await importWeights(file)).networks, [[unitsOf(3), unitsOf(3)]])
+  const layers = [
+    await layer(1, FEATURES),
+    CLIPPED_RELU,
+    await layer(2, unitsOf(1)),
+    CLIPPED_RELU,
+    await layer(3, unitsOf(2)),
+    CLIPPED_RELU,
+    lstmLayer(lstm),
+    await layer(5, lstm.descriptor.numUnits),
+    CLIPPED_RELU,
+    await layer(6, unitsOf(5)),
+  ]
+  return sequential(backend, layers, { inputSize: FEATURES })
 }

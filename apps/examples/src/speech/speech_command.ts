@@ -18,30 +18,22 @@ export function addSpeechCommand(program: Command): void {
     .option('--out <page>', 'the page to write', 'speech.html')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
-      const backend = await openBackend(options.backend as BackendName)
-      try {
-        const samples = await readAudio(audio)
-        const { probabilities, clock } = await detectSpeech(backend, options.weights, samples)
-        const timing = `On ${backend.name}: ${clock.summary()}`
-        await writeFileAtomic(options.out, speechPage(samples, probabilities, timing))
-        for (const { from, to } of speechSegments(probabilities, FRAME / SAMPLE_RATE))
-          process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
-        process.stdout.write(`${timing}\n${visibleText(options.out)}\n`)
-      } finally {
-        backend.dispose()
-      }
+      using backend = await openBackend(options.backend as BackendName)
+      const samples = await readAudio(audio)
+      const { probabilities, clock } = await detectSpeech(backend, options.weights, samples)
+      const timing = `On ${backend.name}: ${clock.summary()}`
+      await writeFileAtomic(options.out, speechPage(samples, probabilities, timing))
+      for (const { from, to } of speechSegments(probabilities, FRAME / SAMPLE_RATE))
+        process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
+      process.stdout.write(`${timing}\n${visibleText(options.out)}\n`)
     })
 }
 
 /** Runs a recording through the model of a file, and times its frames. */
 export async function detectSpeech(backend: Backend, weights: string, samples: Float32Array) {
-  const model = await SileroVad.open(backend, weights)
+  using model = await SileroVad.open(backend, weights)
   const clock = new FrameClock(FRAME / SAMPLE_RATE)
-  try {
-    return { probabilities: await speechProbabilities(model, samples, (compute) => clock.time(compute)), clock }
-  } finally {
-    model.dispose()
-  }
+  return { probabilities: await speechProbabilities(model, samples, (compute) => clock.time(compute)), clock }
 }
 
 function speechPage(samples: Float32Array, probabilities: readonly number[], timing: string): string {

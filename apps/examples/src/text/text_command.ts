@@ -30,25 +30,21 @@ export function addTextCommand(program: Command): void {
     .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (options: TextOptions) => {
-      const backend = await openBackend(options.backend as BackendName)
-      try {
-        const model = await Textgenrnn.open(backend, options.weights, options.vocabulary)
-        const random = new Philox(options.seed, 0)
-        const start = performance.now()
-        let written = 0
-        for (let line = 0; line < options.lines; line++) {
-          const text = await writeLine(model, options.prompt, (probabilities) => {
-            return draw(probabilities, options.temperature, random)
-          })
-          written += text.length
-          process.stdout.write(visibleLines(`${text}\n`))
-        }
-        model.dispose()
-        const seconds = (performance.now() - start) / 1000
-        process.stderr.write(`${backend.name}: ${(written / seconds).toFixed(0)} characters per second\n`)
-      } finally {
-        backend.dispose()
+      using backend = await openBackend(options.backend as BackendName)
+      const model = await Textgenrnn.open(backend, options.weights, options.vocabulary)
+      const random = new Philox(options.seed, 0)
+      const start = performance.now()
+      let written = 0
+      for (let line = 0; line < options.lines; line++) {
+        const text = await writeLine(model, options.prompt, (probabilities) => {
+          return draw(probabilities, options.temperature, random)
+        })
+        written += text.length
+        process.stdout.write(visibleLines(`${text}\n`))
       }
+      model.dispose()
+      const seconds = (performance.now() - start) / 1000
+      process.stderr.write(`${backend.name}: ${(written / seconds).toFixed(0)} characters per second\n`)
     })
 }
 

@@ -1,8 +1,38 @@
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical/rules'
+import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { lstmLayer, lstmsOf, weightReader } from '@cudnn-rnn/pretrained'
 import { type Backend, dense, embedding, importWeights, type LayersModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { attentionPooling, concat } from '@cudnn-rnn/rnn/layers'
-import { readCharacterIds } from './character_ids.js'
+
+/**
+ * A vocabulary file: a JSON object of each character's id, from 1 on.
+ *
+ * @param most the largest id of the model's vocabulary.
+ * @throws RangeError `ERR_NOT_A_VOCABULARY`
+ */
+export async function readCharacterIds(path: string, most: number): Promise<ReadonlyMap<string, number>> {
+  const refuse = (rule: string, found: string) => {
+    const message = `Cannot read ${path} as ${rule}: current value is ${found}. Give the file that --help names.`
+    return codedRangeError('ERR_NOT_A_VOCABULARY', message, { path })
+  }
+  const text = String(await readRegularFile(path))
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (cause) {
+    throw Object.assign(refuse('a vocabulary must be JSON', JSON.stringify(text.slice(0, 20))), { cause })
+  }
+  const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+  if (!isObject)
+    throw refuse('a vocabulary must be an object of ids by characters', JSON.stringify(parsed).slice(0, 20))
+  const ids = new Map(Object.entries(parsed as Record<string, unknown>))
+  for (const [character, id] of ids) {
+    if (Number.isSafeInteger(id) && (id as number) >= 1 && (id as number) <= most) continue
+    throw refuse(`ids must be integers in 1..${most}`, `${describeValue(id)} for ${JSON.stringify(character)}`)
+  }
+  return ids as ReadonlyMap<string, number>
+}
 
 /** Characters that the model looks back at. */
 const WINDOW = 40
@@ -39,27 +69,23 @@ export class Textgenrnn {
    */
   static async open(backend: Backend, path: string, vocabulary: string): Promise<Textgenrnn> {
     const ids = await readCharacterIds(vocabulary, IDS - 1)
-    const file = await openWeightFile(path)
-    try {
-      const read = weightReader(file)
-      const [first, second] = lstmsOf(path, (await importWeights(file)).networks, [
-        [EMBEDDING, UNITS],
-        [UNITS, UNITS],
-      ])
-      const table = await read('embedding/embedding/embeddings:0', [IDS, EMBEDDING])
-      const context = await read('attention/attention/attention_W:0', [SAID, 1])
-      const kernel = await read('output/output/kernel:0', [SAID, IDS])
-      const bias = await read('output/output/bias:0', [IDS])
-      const layers = [
-        embedding({ size: IDS, units: EMBEDDING, initializer: table }),
-        concat([[], [lstmLayer(first), concat([[], lstmLayer(second)])]]),
-        attentionPooling({ isLinear: true, contextInitializer: context }),
-        dense({ units: IDS, activation: 'softmax', kernelInitializer: kernel, biasInitializer: bias }),
-      ]
-      return new Textgenrnn(ids, sequential(backend, layers))
-    } finally {
-      await file.close()
-    }
+    await using file = await openWeightFile(path)
+    const read = weightReader(file)
+    const [first, second] = lstmsOf(path, (await importWeights(file)).networks, [
+      [EMBEDDING, UNITS],
+      [UNITS, UNITS],
+    ])
+    const table = await read('embedding/embedding/embeddings:0', [IDS, EMBEDDING])
+    const context = await read('attention/attention/attention_W:0', [SAID, 1])
+    const kernel = await read('output/output/kernel:0', [SAID, IDS])
+    const bias = await read('output/output/bias:0', [IDS])
+    const layers = [
+      embedding({ size: IDS, units: EMBEDDING, initializer: table }),
+      concat([[], [lstmLayer(first), concat([[], lstmLayer(second)])]]),
+      attentionPooling({ isLinear: true, contextInitializer: context }),
+      dense({ units: IDS, activation: 'softmax', kernelInitializer: kernel, biasInitializer: bias }),
+    ]
+    return new Textgenrnn(ids, sequential(backend, layers))
   }
 
   /** Ids of characters; those unknown are left out, as the model was trained. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { required } from '@cudnn-rnn/canonical/rules'
 import { FRAME, SAMPLE_RATE } from '@cudnn-rnn/pretrained'
 import { WebSocket } from 'ws'
@@ -53,12 +54,12 @@ export class LoadClient {
 
   /** Lets the load run for `settleSeconds`, and measures it for `seconds`. */
   async measure(settleSeconds: number, seconds: number): Promise<LoadWindow> {
-    await sleep(settleSeconds)
+    await sleep(1000 * settleSeconds)
     this.#latencies = []
     this.#sent = 0
     this.#lost = 0
     this.#isMeasuring = true
-    await sleep(seconds)
+    await sleep(1000 * seconds)
     this.#isMeasuring = false
     const sorted = Float64Array.from(this.#latencies).sort()
     const rank = (quantile: number) =>
@@ -109,8 +110,4 @@ interface Connection {
   /** Times of frames whose probability has not arrived. */
   readonly sentAt: number[]
   frame: number
-}
-
-function sleep(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1000 * seconds))
 }

@@ -54,7 +54,6 @@ export function loadTable(implementations: readonly ImplementationLoad[]): Resul
   }
 }
 
-/** The page of a load test. */
 export function loadPage({ date, machine, loadBefore, implementations }: LoadReport): string {
   const measured = implementations.filter(({ windows }) => windows.length > 0)
   const ours = measured.find(({ name }) => name === 'pool')

@@ -1,8 +1,6 @@
 import { guarded, integerFrom, optional, POSITIVE, reportFailure } from '@cudnn-rnn/canonical/rules'
 import { FRAME, SAMPLE_RATE, SpeechDetector, type SpeechEvent } from '@cudnn-rnn/pretrained'
 import type { WebSocket } from 'ws'
-import { readPcm16 } from './pcm_samples.js'
-import { RateLimit } from './rate_limit.js'
 import type { RefusalReason, ServerMetrics } from './server_metrics.js'
 import type { SpeechStream } from './speech_pool.js'
 
@@ -189,5 +187,44 @@ export class VoiceSession {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#stream.close()
+  }
+}
+
+const FULL_SCALE = 32_768
+
+/** Reads 16-bit little-endian integers as samples in -1..1 into `samples`, from its element `begin` on. */
+export function readPcm16(bytes: Buffer, samples: Float32Array, begin: number): void {
+  // A view, as Buffer.readInt16LE takes three times as long. An Int16Array would need an even offset.
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let index = 0; index < bytes.length / 2; index++) {
+    samples[begin + index] = view.getInt16(2 * index, true) / FULL_SCALE
+  }
+}
+
+/** A token bucket: `perSecond` units a second, and as many as `burst` at once. */
+export class RateLimit {
+  readonly #perSecond: number
+  readonly #burst: number
+  readonly #now: () => number
+  #units: number
+  #at: number
+
+  /** @param now milliseconds, as `performance.now` */
+  constructor(perSecond: number, burst: number, now: () => number = () => performance.now()) {
+    this.#perSecond = perSecond
+    this.#burst = burst
+    this.#now = now
+    this.#units = burst
+    this.#at = now()
+  }
+
+  /** Takes `units`, or none and returns false. */
+  take(units: number): boolean {
+    const now = this.#now()
+    this.#units = Math.min(this.#burst, this.#units + ((now - this.#at) / 1000) * this.#perSecond)
+    this.#at = now
+    if (units > this.#units) return false
+    this.#units -= units
+    return true
   }
 }

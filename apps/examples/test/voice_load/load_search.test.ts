@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import type { LoadWindow } from '../../src/voice_load/load_client.js'
 import { loadPage } from '../../src/voice_load/load_page.js'
 import { isHeld, searchLoad } from '../../src/voice_load/load_search.js'
-import { loadSection, writeLoadSection } from '../../src/voice_load/load_section.js'
+import { loadSection, writeLoadSection } from '../../src/voice_load/load_command.js'
 
 /** A server that answers in time up to a number of streams. */
 const server =

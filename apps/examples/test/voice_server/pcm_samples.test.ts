@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readPcm16 } from '../../src/voice_server/pcm_samples.js'
+import { readPcm16 } from '../../src/voice_server/voice_session.js'
 
 it('readPcm16 reads 16-bit integers at an odd offset', () => {
   const bytes = Buffer.from([7, ...new Uint8Array(Int16Array.of(0, 16384, -32768, 32767).buffer)]).subarray(1)

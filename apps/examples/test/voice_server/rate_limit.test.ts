@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RateLimit } from '../../src/voice_server/rate_limit.js'
+import { RateLimit } from '../../src/voice_server/voice_session.js'
 
 it('RateLimit takes a burst at once and then its rate', () => {
   let now = 0

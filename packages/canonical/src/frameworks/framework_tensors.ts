@@ -1,4 +1,4 @@
-import { codedRangeError, describeValue, entryOf, required, zerosLike, zip } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, entryOf, required, zerosLike, zip } from '@cudnn-rnn/canonical/rules'
 import { flatLayout } from '../flat_layout.js'
 import { checkCanonical } from '../packing.js'
 import { paramRegions } from '../param_regions.js'
@@ -50,7 +50,7 @@ export function canonicalToFramework<Data extends FloatArray>(
           next[kind].next().value,
           'the groups of a layout have one placement for each canonical tensor',
         )
-        scatter(data, tensorAt(tensors, placement).data, placement, filled.has(place))
+        scatter(data, tensors[placement.tensor].data, placement, filled.has(place))
         filled.add(place)
       }
     }
@@ -104,16 +104,6 @@ export function refuseResetBefore(framework: string, rule: string, value: unknow
     'ERR_GRU_RESET_BEFORE',
     `Cannot convert a ${framework} GRU to canonical parameters as ${rule}: current value is ${value}. A GRU that applies its reset gate before the recurrent product, R·(r⊙h), is another function than the canonical r⊙(R·h + b): no weights make them equal. Retrain it in the linear-before-reset form.`,
     { framework, value },
-  )
-}
-
-function tensorAt<Data extends FloatArray>(tensors: NamedTensors<Data>, { tensor }: Placement): Tensor<Data> {
-  const found = Object.hasOwn(tensors, tensor) ? tensors[tensor] : undefined
-  if (found !== undefined) return found
-  throw codedRangeError(
-    'ERR_MISSING_TENSOR',
-    `Cannot convert tensors as the layout places a part in a tensor that it has no shape for: current name is ${describeValue(tensor)}`,
-    { tensor },
   )
 }
 

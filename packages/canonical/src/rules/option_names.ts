@@ -47,7 +47,6 @@ export interface UnknownName {
   readonly advice: string
 }
 
-/** The first of `names` that is not in `known`. */
 export function unknownName(names: readonly string[], known: readonly string[]): UnknownName | undefined {
   const name = names.find((each) => !known.includes(each))
   if (name === undefined) return undefined
@@ -60,7 +59,6 @@ export function unknownName(names: readonly string[], known: readonly string[]):
   return { name, suggestion, advice: ADVICE.get(plain(name)) ?? hint }
 }
 
-/** The error for an unknown name at `path`. */
 export function unknownOption(action: string, path: string, { suggestion, advice }: UnknownName): Error {
   const message = `Cannot ${action} as the option is unknown: current name is ${path}. ${advice}`
   return codedTypeError('ERR_UNKNOWN_OPTION', message, { option: path, suggestion })

@@ -117,7 +117,6 @@ export const SHARE = where(NUMBER, 'a number in 0..1', (value) => value >= 0 && 
 /** Bytes, of any subclass. */
 export const BYTES = kind('a Uint8Array', isBytes)
 
-/** An integer >= `least`. */
 export function integerFrom(least: number): Rule<number> {
   return where(NUMBER, `an integer >= ${least}`, (value) => Number.isSafeInteger(value) && value >= least)
 }
@@ -173,7 +172,6 @@ export function keyOf<Table extends object>(table: Table): Rule<keyof Table & st
   return oneOf(Object.keys(table) as (keyof Table & string)[])
 }
 
-/** A rule that also accepts undefined. */
 export function optional<Value>(rule: Rule<Value>): Rule<Value | undefined> {
   return { words: rule.words, find: (value, path) => (value === undefined ? undefined : rule.find(value, path)) }
 }
@@ -284,7 +282,6 @@ export function methods<const Names extends readonly string[]>(
   )
 }
 
-/** The signal of an `AbortController`. */
 export const SIGNAL: Rule<AbortSignalLike> = methods(
   'an AbortSignal',
   'addEventListener',

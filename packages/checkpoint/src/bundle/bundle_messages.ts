@@ -27,7 +27,6 @@ export interface BundleHeader {
 /** Start and length of one dimension of a slice; undefined is the whole dimension. */
 export type SliceExtent = { readonly start: number; readonly length: number } | undefined
 
-/** The entry of a tensor in an index of any format. */
 export interface IndexEntry {
   /** TensorFlow's `DataType` number. */
   readonly dtypeId: number

@@ -101,7 +101,6 @@ export function readMessage<const Rows extends MessageRows<BinaryReader>>(
 /** Readers of values. */
 export const int32 = (reader: BinaryReader) => reader.int32()
 export const text = (reader: BinaryReader) => reader.string()
-/** A message within a message. */
 export function messageOf<const Rows extends MessageRows<BinaryReader>>(rows: Rows) {
   return (reader: BinaryReader): Members<Rows> => readMessage(reader.bytes(), rows)
 }

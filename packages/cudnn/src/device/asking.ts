@@ -11,14 +11,11 @@ export type Asking<Result> = Generator<CommandList, Result, Float64Array>
 export async function answer<Result>(queue: CommandQueue, asking: Asking<Result>): Promise<Result> {
   let next = asking.next()
   while (!next.done) {
-    let numbers: Float64Array
-    try {
-      numbers = await queue.run(next.value)
-    } catch (error) {
-      next = asking.throw(error)
-      continue
-    }
-    next = asking.next(numbers)
+    const resume = await queue.run(next.value).then(
+      (numbers) => () => asking.next(numbers),
+      (error: unknown) => () => asking.throw(error),
+    )
+    next = resume()
   }
   return next.value
 }

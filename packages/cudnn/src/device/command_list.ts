@@ -55,7 +55,6 @@ type FieldsOf<Shape extends FieldKinds> = {
   readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? Field : never]?: ValueOf<Shape[Field]>
 }
 
-/** The fields of a command, by the table of commands. */
 export type CommandFields<Name extends CommandName> = FieldsOf<(typeof COMMANDS)[Name]['fields']>
 export type KernelFields<Name extends KernelName> = FieldsOf<(typeof KERNELS)[Name]>
 /** The fields that each tensor of a kernel of four has, by their names without numbers. */
@@ -66,7 +65,6 @@ export type TensorFields<Name extends KernelName> = {
 }
 /** The other fields of such a kernel. */
 export type SharedFields<Name extends KernelName> = Omit<KernelFields<Name>, `${string}${0 | 1 | 2 | 3}`>
-/** The grid of a persistent kernel. */
 export type PersistentLaunch = Omit<CommandFields<'launchPersistent'>, 'kernel'>
 
 /** Commands that the list has methods for. */

@@ -1,8 +1,7 @@
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, required } from '@cudnn-rnn/canonical/rules'
-import { DTYPES, type DType } from '@cudnn-rnn/ops'
+import { type DType, DTYPES } from '@cudnn-rnn/ops'
 import { allocating, ExecutorTensor, type Ledger, type LedgerEntry, type Lifetime } from '@cudnn-rnn/ops/executor'
-import type { ConvertedCopy } from './converted_copy.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 import { asFloat16, type Float16Tensor } from './float16_values.js'
@@ -143,4 +142,20 @@ export class CudnnTensor<Data extends FloatArray | Int32Array = FloatArray> exte
     buffer.release()
     copy?.buffer.release()
   }
+}
+
+/**
+ * A copy of a tensor in the element type that cuDNN computes with. It is one allocation, rewritten in place when a pass
+ * needs it and the tensor has changed, so CUDA graphs find it at a fixed address.
+ *
+ * The batch that rewrites it is separate, in the order of calls. If it fails, the buffer carries the error to the
+ * passes that read it.
+ */
+interface ConvertedCopy {
+  /** Owned by the tensor. */
+  readonly buffer: DeviceBuffer
+  /** The version of the tensor that is in it. */
+  version: number
+  /** True once it is known to exist on the device: only then may it be written again. */
+  isIssued: boolean
 }

@@ -50,7 +50,6 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     holding.state = 'released'
   }
 
-  /** Allocates `elements` elements in `list`. */
   allocate(list: CommandList, elements: number, dtype: DType = this.dtype): DeviceBuffer {
     return list.allocate(elements * DTYPES[dtype].bytes)
   }

@@ -63,7 +63,6 @@ export class GraphCache {
   /** The most recently used last. */
   readonly #entries: CacheEntry[] = []
 
-  /** @param deviceBytes memory of the device */
   constructor(home: BufferHome, queue: CommandQueue, policy: GraphPolicy, dtype: FloatDType, deviceBytes: number) {
     this.#mostGraphBytes = Math.max(MOST_GRAPH_BYTES, deviceBytes * MOST_GRAPH_SHARE)
     this.#home = home

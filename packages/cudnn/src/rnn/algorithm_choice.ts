@@ -1,13 +1,14 @@
 import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
+import { bfloat16ToNumber, float16ToNumber } from '@cudnn-rnn/checkpoint/files'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { DeviceSession } from '../device/device_session.js'
 import type { GraphPolicy } from '../device/graph_cache.js'
+import type { Arithmetic } from '../device/precision.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
 import type { DropoutGenerator } from './dropout_states.js'
 import type { PersistentPass } from './persistent_pass.js'
-import { agrees } from './persistent_trial.js'
 import { type ScratchOptions, ScratchPass } from './scratch_pass.js'
 
 /** The first pass loads kernels, the second fills caches. */
@@ -184,4 +185,44 @@ export class AlgorithmTrials {
 /** True for the failures that rule an algorithm out; a lost device is not one of them. */
 function isRefusal(error: unknown): boolean {
   return hasErrorCode(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM', 'ERR_CUDNN', 'ERR_OUT_OF_DEVICE_MEMORY')
+}
+
+/**
+ * The largest difference from cuDNN's result, as a part of the largest number of that result. Both round every step in
+ * another order: sums of a thousand products in float32, and operands of 11, 8 and 11 bits of mantissa in the others.
+ */
+const LIMITS: Readonly<Record<Arithmetic['precision'], number>> = {
+  float32: 1e-5,
+  tf32x3: 1e-5,
+  tf32: 5e-3,
+  float16: 5e-3,
+  bfloat16: 2e-2,
+  float64: 0,
+}
+
+/** Whether each of `results` is near the one of `expected`; no result with a NaN is. */
+export function agrees(
+  arithmetic: Arithmetic,
+  results: readonly Uint8Array[],
+  expected: readonly Uint8Array[],
+): boolean {
+  const limit = LIMITS[arithmetic.precision]
+  return results.every((bytes, k) => {
+    const [a, b] = [valuesOf(arithmetic, bytes), valuesOf(arithmetic, expected[k])]
+    let difference = 0
+    let largest = 0
+    for (let n = 0; n < a.length; n++) {
+      // Math.max of a NaN is NaN, which is not below the limit.
+      difference = Math.max(difference, Math.abs(a[n] - b[n]))
+      largest = Math.max(largest, Math.abs(b[n]))
+    }
+    return difference <= limit * largest
+  })
+}
+
+/** The numbers of an array of the device. */
+function valuesOf({ half }: Arithmetic, { buffer, byteOffset, byteLength }: Uint8Array): Float32Array {
+  if (half === undefined) return new Float32Array(buffer, byteOffset, byteLength / 4)
+  const bits = new Uint16Array(buffer, byteOffset, byteLength / 2)
+  return Float32Array.from(bits, half === 'bfloat16' ? bfloat16ToNumber : float16ToNumber)
 }

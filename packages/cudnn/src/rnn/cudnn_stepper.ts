@@ -10,7 +10,6 @@ import type { GivenForward, RnnPasses } from './rnn_passes.js'
 import { PlanCache, type RnnPlan } from './rnn_plan.js'
 import type { RnnPlanner } from './rnn_planner.js'
 
-/** The network of a stepper. */
 export interface StepperOwner {
   /** Held only: the plans of a network that is collected are freed. */
   readonly rnn: Rnn

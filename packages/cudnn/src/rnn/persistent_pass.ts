@@ -25,7 +25,6 @@ import type { BackwardOperands, ForwardOperands, InputGradients, LayerKernels, O
 const PATIENCE = 1e9
 const FLOAT32_BYTES = 4
 
-/** The network, the pass, and where it runs. */
 export interface PersistentOptions {
   readonly network: RnnDescriptor
   readonly layout: ParamLayout

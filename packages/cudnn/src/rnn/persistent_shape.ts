@@ -166,7 +166,6 @@ const TENSOR_CORES_OF_CYCLE = 2048
 /** How many times longer a multiplication of tensor cores takes than in 16 bits. */
 const SLOWNESS = { float32: 0, bfloat16: 1, float16: 1, tf32: 2, tf32x3: 6 } as const
 
-/** Microseconds of a step by the model. */
 export function stepMicroseconds(
   network: RnnDescriptor,
   shape: Omit<PersistentShape, 'forwardBytes' | 'backwardBytes'>,

@@ -97,7 +97,6 @@ export class RnnPasses {
     return this.#conversion.shared(params, this.#layout.size)
   }
 
-  /** Adds a forward to `list`. */
   forward(list: CommandList, plan: RnnPlan, given: GivenForward, made: BufferOwner): ForwardBuffers {
     const { lengths, training } = plan
     const conversion = this.#conversion

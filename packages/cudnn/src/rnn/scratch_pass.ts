@@ -138,7 +138,6 @@ export class ScratchPass {
     return this.#parts.buffers.reserve
   }
 
-  /** Adds the forward to `list`. */
   forward(list: CommandList): void {
     const { x, y, weights, reserve, hy, cy } = this.#parts.buffers
     const { training } = this.#parts.call
@@ -150,7 +149,6 @@ export class ScratchPass {
     )
   }
 
-  /** Adds the forward and, in training, the backward to `list`. */
   whole(list: CommandList): void {
     this.forward(list)
     if (!this.#parts.call.training) return

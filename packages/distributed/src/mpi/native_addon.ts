@@ -28,7 +28,6 @@ export interface NativeAddon {
   abort(reason: string, code: number): never
 }
 
-/** The world as MPI sees it. */
 interface NativeWorld extends Ranks {
   /** MPI may be called from two threads, so that the watchdog can find the missing ranks. */
   readonly namesMissingRanks: boolean
@@ -38,7 +37,6 @@ interface NativeWorld extends Ranks {
   readonly abi: 'open-mpi' | 'mpich' | 'standard'
 }
 
-/** An error of the addon. */
 export interface NativeFailure extends Error {
   readonly code: string
   readonly call: string

@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns/promises'
+import { networkInterfaces } from 'node:os'
 import { inspect } from 'node:util'
 import type { Nccl } from '@cudnn-rnn/cudnn'
 import { BackendUnavailableError } from '@cudnn-rnn/ops'
@@ -8,7 +10,6 @@ import { environmentNumber, type Launcher } from '../launcher.js'
 import type { MpiCommunicator } from '../mpi/mpi_communicator.js'
 import { CallProgress } from './call_progress.js'
 import { type HeartbeatOptions, Heartbeats, type Trouble } from './heartbeats.js'
-import { listeningAddress } from './listening_address.js'
 import { TcpStar } from './tcp_star.js'
 
 /** EX_TEMPFAIL of sysexits.h: starting again may help. */
@@ -292,4 +293,16 @@ function rendezvousAddress(environment: NodeJS.ProcessEnv) {
 
 function numberOf(environment: NodeJS.ProcessEnv, name: string, otherwise: number): number {
   return environment[name] ? environmentNumber(environment, name, 0) : otherwise
+}
+
+/**
+ * The address at which the first rank listens: the one that `host`, MASTER_ADDR, names. Undefined, for all addresses, if it names
+ * none of this host (behind an address translation), or the loopback interface while other ranks are on other hosts: a
+ * PyTorchJob sets `localhost` for its master.
+ */
+export async function listeningAddress(host: string, isOneHost: boolean): Promise<string | undefined> {
+  const { address } = await lookup(host).catch(() => ({ address: '' }))
+  if (/^127\.|^::1$/.test(address)) return isOneHost ? address : undefined
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses)
+  return own.some((each) => each.address === address) ? address : undefined
 }

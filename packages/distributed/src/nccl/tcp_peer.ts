@@ -71,7 +71,6 @@ export class TcpPeer {
     this.socket.write(Buffer.concat([header, bytes]))
   }
 
-  /** The next message. */
   async next(): Promise<Uint8Array> {
     const message = this.#messages.shift()
     if (message !== undefined) return message

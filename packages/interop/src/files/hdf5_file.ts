@@ -4,7 +4,6 @@ import type { Hdf5Input } from './hdf5_mount.js'
 import { Hdf5Session } from './hdf5_session.js'
 import { Hdf5Thread } from './hdf5_thread.js'
 
-/** An HDF5 file. */
 export interface Hdf5File {
   readonly tensors: readonly StoredTensor[]
   /** Bytes of elements that the file can hold. */

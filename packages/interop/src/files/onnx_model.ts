@@ -11,7 +11,6 @@ export interface OnnxGraph {
   readonly inner: ReadonlyMap<OnnxAttribute, OnnxGraph>
 }
 
-/** A function of a model. */
 export interface OnnxFunction extends OnnxGraph, Pick<OnnxFunctionMessage, 'inputs' | 'defaults'> {}
 
 /** A model as far as its recurrent nodes need it. */
@@ -19,7 +18,6 @@ export interface OnnxModel {
   readonly graph: OnnxGraph
   /** By {@link functionKey}. */
   readonly functions: ReadonlyMap<string, OnnxFunction>
-  /** The tensor that an attribute holds. */
   tensorOf(attribute: OnnxAttribute): StoredTensor | undefined
   /** The lists of numbers that an attribute holds. */
   listsOf(attribute: OnnxAttribute): Promise<{ readonly floats: Float32Array; readonly ints: readonly number[] }>

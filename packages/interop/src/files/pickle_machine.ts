@@ -134,7 +134,6 @@ export class PickleMachine {
     return new PickleGlobal(name)
   }
 
-  /** The error of a pickle that breaks `rule`. */
   wrong(rule: string): WeightFileError {
     return corrupt(this.#path, rule)
   }

@@ -6,7 +6,6 @@ import type { PickleStorage, PickleValue } from './pickle_values.js'
 const FREE_MEMORY = 2 ** 25
 const STOP = 0x2e
 
-/** A pickle that was read. */
 export interface PickleRead {
   readonly value: PickleValue
   /** Storages that it names by persistent ids, as the first id of each key describes them. */

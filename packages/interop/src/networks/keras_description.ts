@@ -35,7 +35,6 @@ export interface KerasLayer {
   readonly place: string
   /** The layer, or of a `Bidirectional` both; empty if nothing describes them. */
   readonly directions: readonly KerasDirection[]
-  /** Merge mode of a `Bidirectional`. */
   readonly mergeMode?: unknown
   /** Why the layer cannot be imported, for any cells. */
   readonly refusal?: string

@@ -10,7 +10,6 @@ import type { StoredTensor } from '../stored_tensor.js'
 import type { OtherActivations } from './imported_cells.js'
 import type { KerasCell, KerasDirection } from './keras_description.js'
 
-/** The function of a cell. */
 export interface KerasFunction {
   readonly cellMode: CellMode
   readonly variant: KerasVariant

@@ -13,7 +13,6 @@ import { sizesInWords } from './made_interpretations.js'
 import type { KerasFunction } from './keras_function.js'
 import { readGroups } from './tensor_groups.js'
 
-/** The variables of a cell by their own names. */
 export type CellVariables = ReadonlyMap<string, StoredTensor>
 
 export interface KerasLayerFunction extends Omit<KerasFunction, 'activations'> {

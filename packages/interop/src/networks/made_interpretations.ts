@@ -12,7 +12,6 @@ interface OneNetwork
   readonly canonical: (shared: SharedParameters) => Promise<CanonicalParams>
 }
 
-/** An interpretation of tensors as one network that a model computes. */
 export function oneNetwork(options: OneNetwork): Interpretation {
   const { descriptor, canonical, reverse = false, notes = [], ...interpretation } = options
   const { name, convention, tensors } = interpretation

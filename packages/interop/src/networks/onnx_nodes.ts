@@ -98,7 +98,6 @@ interface Model {
   readonly descriptors: Map<string, { readonly descriptor: RnnDescriptor; readonly summary: string }>
 }
 
-/** A recurrent node in its scope. */
 class RecurrentNode {
   readonly model: Model
   readonly scope: OnnxScope
@@ -117,7 +116,6 @@ class RecurrentNode {
     return this.scope.attribute(this.node, name)
   }
 
-  /** The lists of numbers of an attribute. */
   async floats(name: string): Promise<number[]> {
     const list = this.attribute(name)
     return list === undefined ? [] : Array.from((await this.model.onnx.listsOf(list)).floats)

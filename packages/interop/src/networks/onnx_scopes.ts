@@ -9,13 +9,11 @@ const DEEPEST = 32
 /** Nodes of all graphs, a function's once for each call: functions that call each other twice double them. */
 const MOST_VISITS = 2 ** 20
 
-/** A value by its name in a scope. */
 export interface OnnxValue {
   readonly scope: OnnxScope
   readonly name: string
 }
 
-/** The node whose output a value is. */
 interface Producer {
   readonly node: OnnxNodeMessage
   readonly output: number

@@ -5,7 +5,6 @@ import { readGroups } from './tensor_groups.js'
 
 type Elements = StoredTensor['read']
 
-/** The tensors of an interpretation. */
 export interface UsedTensors {
   /** Tensors that other interpretations must not use. */
   readonly tensors: readonly StoredTensor[]

@@ -41,7 +41,6 @@ const OPTIONS = {
   height: optional(POSITIVE),
 }
 
-/** Options of {@link imageChart}. */
 export interface ImageChartOptions extends OptionsOf<typeof OPTIONS> {}
 
 const WIDTH = 860

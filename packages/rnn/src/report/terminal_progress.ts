@@ -30,7 +30,6 @@ const OPTIONS = {
   done: optional(COUNT),
 }
 
-/** Options of {@link TerminalProgress}. */
 export interface ProgressOptions extends OptionsOf<typeof OPTIONS> {}
 
 const UPDATE = { step: NUMBER, figures: listOf(TEXT), important: FLAG }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { spread } from '../../src/report/spread_labels.js'
+import { spread } from '../../src/report/line_chart.js'
 
 it('spread leaves labels where they are when they are far enough apart', () => {
   expect(spread([50, 0, 100], 20)).toEqual([50, 0, 100])

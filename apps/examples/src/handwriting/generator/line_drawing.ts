@@ -102,7 +102,6 @@ function shade(data: Float32Array, width: number, random: Philox): void {
   }
 }
 
-/** The image as a PNG file in a data URI. */
 export function pngOf({ width, data }: LineImage): string {
   const canvas = createCanvas(width, LINE_HEIGHT)
   const context = canvas.getContext('2d')
