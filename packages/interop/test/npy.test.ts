@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { ByteList } from '../fuzz/byte_list.js'
 import { zipBytes } from '../fuzz/zip_bytes.js'
-import { decodeNpy, encodeNpy } from '../src/files/npz_file.js'
+import { decodeNpy, encodeNpy } from '../src/files/npy.js'
 import { importWeights } from '../src/index.js'
 
 const decoded = (bytes: Uint8Array) => decodeNpy('weights.npz', 'kernel', bytes)

@@ -1,17 +1,17 @@
-import { visibleText } from '@cudnn-rnn/canonical/rules'
+import { tableText } from '@cudnn-rnn/rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
-import { htmlPage, type ResultTable, settingsHtml, tableHtml, tableText, trainingSections } from '@cudnn-rnn/rnn/report'
-import type { GateWeights } from '@cudnn-rnn/rnn/train'
+import { visibleText } from '@cudnn-rnn/canonical/rules'
 import { colors } from '../colors.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
-import { executorLine, executorName } from '../executor_line.js'
+import { executorLine } from '../executor_line.js'
 import { programCommand, shellWord } from '../invocation.js'
 import { numberAtLeast, numberUpTo } from '../number_options.js'
 import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
-import { changeable, dataPath, DELIMITER, setting, type SettingOption, trainingSettings } from '../setting_options.js'
+import { changeable, DELIMITER, dataPath, type SettingOption, setting, trainingSettings } from '../setting_options.js'
+import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
-import { accuracyOf, confusionHtml, confusionTable, macroF1, totalOf } from './confusion_matrix.js'
+import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
 import { corpusPath, readCorpus } from './corpus.js'
 
 /** Options of the command. */
@@ -39,6 +39,7 @@ async function openRun(
   return new ClassifyRun({ directory, settings, backend, world }, corpus)
 }
 
+/** The options that a run records. */
 export const CLASSIFY_SETTINGS: readonly SettingOption[] = [
   dataPath('source.folder', '--folder <dir>', 'train on a folder with one subfolder of text files per class'),
   dataPath('source.csv', '--csv <file>', 'train on a CSV file with columns text and label'),
@@ -96,82 +97,4 @@ function summary({ settings }: ClassifyRun, result: ClassifyResult) {
     return { name, accuracy: accuracyOf(matrix), macroF1: macroF1(matrix), matrix }
   })
   return { step, ending, best, classifiers, ...(ranks && { ranks: rankSpeeds(ranks, settings.batch) }) }
-}
-
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`
-
-/** Every classifier's figures, in a table that an outsider can read. */
-function classifyTable({ classifiers }: ClassifyResult): ResultTable {
-  const accuracies = classifiers.map(({ matrix }) => accuracyOf(matrix))
-  return {
-    header: ['classifier', 'right', 'wrong texts', 'macro F1'],
-    rows: classifiers.map(({ name, matrix }, index) => {
-      const total = totalOf(matrix)
-      const wrong = Math.round(total * (1 - accuracies[index]))
-      return [name, percent(accuracies[index]), `${wrong} of ${total}`, macroF1(matrix).toFixed(3)]
-    }),
-    best: accuracies.indexOf(Math.max(...accuracies)),
-    ours: 0,
-  }
-}
-
-/** One sentence that states whether the network was worth it. */
-function verdict({ classifiers }: ClassifyResult): string {
-  const [network, baseline] = classifiers.map(({ matrix }) => accuracyOf(matrix)) as [number, number]
-  const total = totalOf(classifiers[0].matrix)
-  const texts = Math.round(Math.abs(network - baseline) * total)
-  if (texts === 0) return 'The network does as well as the bag of words, no better.'
-  const difference = `${Math.abs(100 * (network - baseline)).toFixed(1)} points (${texts} of ${total} texts)`
-  if (network > baseline) return `The network beats the bag of words by ${difference}.`
-  return `The network does not beat the bag of words: it is ${difference} below.`
-}
-
-/** The report of a run: result, confusion, training, settings. */
-function classifyPage(run: ClassifyRun, result: ClassifyResult, gates: readonly GateWeights[]): string {
-  const { corpus, parts, classifier, settings, backend } = run
-  const { sizes, encoding } = settings
-  const { training, classifiers } = result
-  return htmlPage({
-    title: `Classes of ${corpus.name}`,
-    resultHtml: `<b>${percent(accuracyOf(classifiers[0].matrix))} right</b> on ${parts.test.length} texts it never saw. ${verdict(result)}`,
-    sections: [
-      { heading: 'Result', html: tableHtml(classifyTable(result)) },
-      {
-        heading: 'Confusion matrix',
-        html: classifiers
-          .slice(0, 2)
-          .map(({ name, matrix }) => confusionHtml(name, matrix))
-          .join('\n'),
-      },
-      ...trainingSections({
-        reports: training.reports,
-        lossLabel: 'cross-entropy in nats',
-        metric: 'loss',
-        metricLabel: 'validation part',
-        itemsPerStep: settings.batch,
-        itemName: 'texts',
-        gates,
-      }),
-      {
-        heading: 'Settings',
-        html: settingsHtml([
-          [
-            'Texts',
-            `${corpus.name}: ${parts.train.length} to learn from, ${parts.validation.length} to stop by, ${parts.test.length} held out; classes ${classifier.labels.join(', ')}`,
-          ],
-          ['Words', `the first ${encoding.maxLength} of each text; ${classifier.encoding.words.size} are known`],
-          [
-            'Model',
-            `embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear, mean over the text`,
-          ],
-          [
-            'Training',
-            `${training.step} of at most ${settings.steps} steps of ${settings.batch} texts, AdamW at ${settings.learningRate}, decay ${settings.weightDecay}; best at step ${training.best?.step}`,
-          ],
-          ['Executor', executorName(backend)],
-          ['Seed', String(encoding.seed)],
-        ]),
-      },
-    ],
-  })
 }

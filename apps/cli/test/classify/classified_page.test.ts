@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { classifiedPage } from '../../src/classify/use_classifier.js'
+import { classifiedPage } from '../../src/classify/classified_page.js'
 
 it('classifiedPage keeps the accent for results: neither a class nor a wrong text has it', () => {
   const labels = ['a', 'b', 'c', 'd', 'e', 'f']

@@ -1,14 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import { DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import {
-  allocating,
-  type CtcLossResult,
-  type CtcProblem,
-  hostCtcLoss,
-  INFEASIBLE_ROWS,
-  type InfeasibleRows,
-} from '@cudnn-rnn/ops/executor'
+import { allocating, type CtcLossResult, type CtcProblem, hostCtcLoss, INFEASIBLE_ROWS } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
@@ -16,6 +9,7 @@ import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'
 import { CTC_LOSS_ALGO_DETERMINISTIC, DATA_TYPES } from '../sys/cudnn_enums.js'
 import type { CtcLossDescriptor, TensorDescriptor } from '../sys/native_addon.js'
+import { type CudnnCtcProblem, cudnnCtcProblem } from './ctc_problem.js'
 
 const ACTION = 'compute the CTC loss'
 /** Shapes that are kept ready. */
@@ -219,64 +213,4 @@ export class CtcLosses {
 /** True if cuDNN refuses a shape. A lost device or a lack of memory is not a refusal, and the host does not hide it. */
 function isRefusal(error: unknown): boolean {
   return hasErrorCode(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM')
-}
-
-/** Limits of cudnnCTCLoss_v8: time steps, and labels of a row with the deterministic algorithm. */
-const MOST_STEPS = 65535
-const MOST_LABELS = 255
-
-/** A CTC problem in the form of cudnnCTCLoss_v8. */
-interface CudnnCtcProblem {
-  readonly time: number
-  readonly batch: number
-  readonly classes: number
-  readonly blank: number
-  /** Columns of the labels, rounded up: every other number needs another workspace and another graph. */
-  readonly maxLabels: number
-  /** [B·maxLabels], the labels of all rows one behind the other, then zeros. The blank is 0; classes before it move up. */
-  readonly labels: Int32Array
-  /** [B] */
-  readonly labelLengths: Int32Array
-  /** [B] */
-  readonly logitLengths: Int32Array
-  readonly infeasible: InfeasibleRows
-  /** [B] */
-  readonly rowWeights: Float64Array
-}
-
-/**
- * The problem as cuDNN takes it; undefined if cuDNN refuses it or its result is not documented: labels that last one
- * frame, rows without labels, and labels that need more frames than there are, for which its kernels read out of bounds.
- * Rows of weight 0, whose results are dropped, get one label and all frames.
- */
-function cudnnCtcProblem(problem: CtcProblem): CudnnCtcProblem | undefined {
-  const { time, batch, classes, blank, rowWeights } = problem
-  const longest = problem.labelLengths.reduce((most, length) => Math.max(most, length), 1)
-  if (!problem.mergeRepeated || classes < 2 || time > MOST_STEPS || longest > MOST_LABELS) return undefined
-  const maxLabels = Math.min(2 ** Math.ceil(Math.log2(longest)), MOST_LABELS)
-  const labels = new Int32Array(batch * maxLabels)
-  const labelLengths = problem.labelLengths.slice()
-  const logitLengths = problem.logitLengths.slice()
-  let end = 0
-  for (let row = 0; row < batch; row++) {
-    if (rowWeights[row] === 0) {
-      labelLengths[row] = 1
-      logitLengths[row] = time
-      labels[end++] = 1
-      continue
-    }
-    const first = row * problem.maxLabels
-    const own = problem.labels.subarray(first, first + labelLengths[row])
-    if (own.length === 0 || framesOf(own) > logitLengths[row]) return undefined
-    for (const label of own) labels[end++] = label < blank ? label + 1 : label
-  }
-  const lengths = { labelLengths, logitLengths }
-  return { time, batch, classes, blank, maxLabels, labels, ...lengths, infeasible: problem.infeasible, rowWeights }
-}
-
-/** Frames that labels need at least: a blank separates equal ones. */
-function framesOf(labels: Int32Array): number {
-  let frames = labels.length
-  for (let k = 1; k < labels.length; k++) if (labels[k] === labels[k - 1]) frames++
-  return frames
 }
