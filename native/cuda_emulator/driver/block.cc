@@ -29,7 +29,6 @@ class Block {
 
   void Run() {
     state_.wait = [](int whole_block) { running->Wait(whole_block != 0); };
-    state_.votes = &votes_;
     Block* const outer = running;
     running = this;
     while (next_ < threads_) Start();
@@ -85,6 +84,10 @@ class Block {
     }
     if (ready.empty()) throw DeviceFault(719, "threads of a block wait at different barriers");
     waiting_ = left;
+    if (at_block > 0 && at_block == live_) votes_[++meetings_ % 2] = 0;
+    for (std::size_t warp = 0; warp < at_warp.size(); ++warp) {
+      if (at_warp[warp] > 0 && at_warp[warp] == live_in_warp_[warp]) meetings_of_warp_[warp] += 1;
+    }
     for (Fiber* fiber : ready) Resume(*fiber);
   }
 
@@ -97,7 +100,8 @@ class Block {
   void Place(unsigned thread) {
     const emulator_kernel::Dim3& size = state_.block_size;
     state_.thread = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
-    state_.exchange = exchange_[thread / kWarp];
+    state_.votes = &votes_[meetings_ % 2];
+    state_.exchange = exchange_[thread / kWarp][meetings_of_warp_[thread / kWarp] % 2];
   }
 
   const emulator_kernel::Kernel& kernel_;
@@ -111,8 +115,11 @@ class Block {
   std::vector<Fiber*> waiting_;
   Fiber* current_ = nullptr;
   Suspended scheduler_;
-  unsigned long long exchange_[1024 / kWarp][kWarp] = {};
-  int votes_ = 0;
+  unsigned long long exchange_[1024 / kWarp][2][kWarp] = {};
+  unsigned meetings_of_warp_[1024 / kWarp] = {};
+  // As in grid.cc: of this meeting and of the last.
+  int votes_[2] = {};
+  unsigned meetings_ = 0;
 };
 
 }  // namespace

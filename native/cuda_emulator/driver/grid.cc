@@ -34,8 +34,8 @@ struct Meeting {
 
 struct WarpOfGrid {
   Meeting meeting;
-  unsigned long long exchange[kLanes] = {};
-  unsigned operands[kLanes][6] = {};
+  unsigned long long exchange[2][kLanes] = {};
+  unsigned operands[2][kLanes][6] = {};
 };
 
 struct BlockOfGrid {
@@ -43,8 +43,13 @@ struct BlockOfGrid {
   Meeting meeting;
   std::vector<WarpOfGrid> warps;
   std::vector<char> shared;
-  int votes = 0;
+  /// Of this meeting and of the last, which some threads have yet to read.
+  int votes[2] = {};
   unsigned live = 0;
+
+  void Check() {
+    if (meeting.Check()) votes[meeting.generation % 2] = 0;
+  }
 };
 
 /// A word on its way to memory, or to the shared memory of a block.
@@ -149,9 +154,17 @@ class Grid {
   }
 
  private:
+  /// Several passes over the threads of a block, whose stacks are in the caches after the first.
   void RunTurn(std::size_t block) {
+    for (auto passes = 1 + random_() % 8; passes > 0 && RunThreads(block); --passes) {
+    }
+  }
+
+  /// Whether any has got on: a thread that spins sees no store before the next turn.
+  bool RunThreads(std::size_t block) {
     const auto warps = static_cast<unsigned>(blocks_[block].warps.size());
     const unsigned first = static_cast<unsigned>(random_() % warps) * kLanes;
+    bool has_got_on = false;
     for (unsigned n = 0; n < threads_per_block_; ++n) {
       const unsigned index = (n + first) % threads_per_block_;
       ThreadOfGrid& thread = threads_[block * threads_per_block_ + index];
@@ -163,7 +176,9 @@ class Grid {
       current_ = &thread;
       SwitchStack(scheduler_, thread.fiber->left);
       if (!thread.is_spinning || !was_spinning) has_progress_ = true;
+      if (!thread.is_spinning) has_got_on = true;
     }
+    return has_got_on;
   }
 
   void Place(BlockOfGrid& block, unsigned index) {
@@ -174,19 +189,17 @@ class Grid {
     state_.thread = {index % size.x, index / size.x % size.y, index / size.x / size.y};
     state_.block = block.place;
     state_.dynamic_shared = SharedOf(block);
-    state_.exchange = warp.exchange;
-    state_.operands = warp.operands;
-    state_.votes = &block.votes;
+    state_.exchange = warp.exchange[warp.meeting.generation % 2];
+    state_.operands = warp.operands[warp.meeting.generation % 2];
+    state_.votes = &block.votes[block.meeting.generation % 2];
   }
 
   [[noreturn]] void Body() {
     kernel_.run(values_);
     current_->is_done = true;
     --block_->live;
-    for (Meeting* const meeting : {&warp_->meeting, &block_->meeting}) {
-      --meeting->expected;
-      if (meeting->expected > 0) meeting->Check();
-    }
+    if (--warp_->meeting.expected > 0) warp_->meeting.Check();
+    if (--block_->meeting.expected > 0) block_->Check();
     ClusterOfGrid& cluster = clusters_[IndexOfCluster()];
     --cluster.meeting.expected;
     Check(cluster);
@@ -199,7 +212,11 @@ class Grid {
     current_->waits = &meeting;
     current_->generation = meeting.generation;
     ++meeting.arrived;
-    meeting.Check();
+    if (whole_block) {
+      block_->Check();
+    } else {
+      meeting.Check();
+    }
     Leave();
   }
 

@@ -13,9 +13,9 @@ struct ThreadState {
   void* dynamic_shared;
   /// Lets the threads of the warp (0) or of the whole block (1) catch up.
   void (*wait)(int whole_block);
-  /// One slot per lane of the current warp, for shuffles and votes.
+  /// One slot per lane of the current warp, for shuffles and votes: others after each time that the warp caught up.
   unsigned long long* exchange;
-  /// The votes of the block.
+  /// The votes of the block: others, of zero, after each time that it caught up.
   int* votes;
   // A cooperative launch and one of clusters alone have these, as their blocks run together: operands of the warp's lanes for a matrix product,
   // a turn for the other threads, a store that they see at some later time, and a clock in nanoseconds.

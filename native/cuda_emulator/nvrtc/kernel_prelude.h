@@ -113,15 +113,15 @@ inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() {}
 
 inline unsigned emulator_lane() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32; }
-// Every lane leaves a value, all lanes catch up, each takes the one it wants, all catch up again.
+// Every lane leaves a value, all lanes catch up, and each takes the one it wants: the next exchange has other slots.
 template <class T>
 inline T emulator_exchange(T value, unsigned from) {
   static_assert(sizeof(T) <= 8);
-  memcpy(&emulator_thread.exchange[emulator_lane()], &value, sizeof value);
+  unsigned long long* const slots = emulator_thread.exchange;
+  memcpy(&slots[emulator_lane()], &value, sizeof value);
   emulator_thread.wait(0);
   T taken;
-  memcpy(&taken, &emulator_thread.exchange[from % 32], sizeof taken);
-  emulator_thread.wait(0);
+  memcpy(&taken, &slots[from % 32], sizeof taken);
   return taken;
 }
 template <class T>
@@ -144,22 +144,20 @@ inline T __shfl_up_sync(unsigned, T value, unsigned delta, int width = 32) {
   return emulator_exchange(value, lane % width >= delta ? lane - delta : lane);
 }
 inline unsigned __ballot_sync(unsigned, int vote) {
-  emulator_thread.exchange[emulator_lane()] = vote != 0;
+  unsigned long long* const slots = emulator_thread.exchange;
+  slots[emulator_lane()] = vote != 0;
   emulator_thread.wait(0);
   unsigned votes = 0;
-  for (unsigned lane = 0; lane < 32; ++lane) votes |= unsigned(emulator_thread.exchange[lane] != 0) << lane;
-  emulator_thread.wait(0);
+  for (unsigned lane = 0; lane < 32; ++lane) votes |= unsigned(slots[lane] != 0) << lane;
   return votes;
 }
 inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
 inline int __all_sync(unsigned mask, int vote) { return __ballot_sync(mask, !vote) == 0; }
 inline int __syncthreads_or(int vote) {
+  int* const votes = emulator_thread.votes;
+  *votes |= vote != 0;
   __syncthreads();
-  *emulator_thread.votes = 0;
-  __syncthreads();
-  *emulator_thread.votes |= vote != 0;
-  __syncthreads();
-  return *emulator_thread.votes;
+  return *votes;
 }
 
 // What native/cudnn/kernels/persistent.cu writes as PTX for a GPU.
@@ -225,7 +223,6 @@ inline void emulator_matrix_product(float (&c)[4], const unsigned (&a)[4], unsig
     if (fabs(static_cast<double>(rounded)) > fabs(sum)) rounded = __uint_as_float(__float_as_uint(rounded) - 1);
     c[r] = rounded;
   }
-  __syncwarp();
 }
 inline void multiply_bfloat16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   emulator_matrix_product<2>(c, a, b0, b1, [](unsigned word, int k) { return bfloat16_value(word >> 16 * k); });
