@@ -1,5 +1,6 @@
 import { type CellMode, createRnnDescriptor, elementCount, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { decoded, encoded } from '@cudnn-rnn/conformance'
+import { requestedExtent } from '@cudnn-rnn/conformance/extent'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -30,6 +31,10 @@ const gpu = openEmulatedGpu()
 const TOLERANCES: Readonly<Record<Precision, number>> = {
   ...{ float32: 2e-6, tf32x3: 2e-6, tf32: 2e-3, float16: 2e-3, bfloat16: 1.5e-2 },
 }
+
+const CELL_MODES = ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const
+/** The kernels are one template: half of the triples of cell, precision and way hold all pairs. `npm run test:all` runs all. */
+const isChosen = (index: number) => requestedExtent === 'all' || index % 2 === 0
 
 interface Pass {
   readonly cellMode?: CellMode
@@ -93,7 +98,8 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
   beforeEach(() => {
-    libraries.configure('reset')
+    // Few blocks, as the emulator runs the threads of all on one core.
+    libraries.configure('reset;multiprocessors=16')
     Object.assign(chosen, { way: 'nothing', isWithout: false })
   })
   afterEach(() => expect(libraries.report().violations).toEqual([]))
@@ -124,16 +130,17 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     }
   }
 
-  for (const cellMode of ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const) {
-    for (const precision of ['float32', 'tf32', 'tf32x3', 'bfloat16', 'float16'] as const) {
-      it(`${cellMode}, ${precision}: results of clusters and of a grid are the reference's`, async () => {
+  for (const [row, cellMode] of CELL_MODES.entries()) {
+    for (const [column, precision] of (['float32', 'tf32', 'tf32x3', 'bfloat16', 'float16'] as const).entries()) {
+      const ways = (['values', 'nothing'] as const).filter((_, n) => isChosen(row + column + n))
+      it.each(ways)(`${cellMode}, ${precision}: results are the reference's if clusters share %s`, async (way) => {
         // With so many rows for a multiprocessor tensor cores take less time than FMA.
         const isTf32 = precision === 'tf32' || precision === 'tf32x3'
         // In more sums ten bits of mantissa decide on which side of relu's kink one is.
         const isRelu = cellMode === 'rnn_relu'
         if (isTf32) libraries.configure(isRelu ? 'multiprocessors=2' : 'multiprocessors=4')
         const sizes = isRelu ? { batch: 5, time: 2 } : { units: 128, batch: 9, time: 3 }
-        await check(isTf32 ? { cellMode, ...sizes } : { cellMode }, precision)
+        await check(isTf32 ? { cellMode, ...sizes } : { cellMode }, precision, [way])
       })
     }
   }
@@ -163,13 +170,13 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
     await check(pass, 'bfloat16', ['nothing'])
   })
 
-  for (const cellMode of ['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const) {
-    for (const precision of ['tf32', 'tf32x3', 'bfloat16', 'float16'] as const) {
+  for (const [row, cellMode] of CELL_MODES.entries()) {
+    for (const [column, precision] of (['tf32', 'tf32x3', 'bfloat16', 'float16'] as const).entries()) {
+      if (!isChosen(row + column)) continue
       it(`${cellMode}, ${precision}: clusters that divide the columns of the backward give the reference's results`, async () => {
         const units = precision === 'tf32' || precision === 'tf32x3' ? 128 : 256
         const isRelu = cellMode === 'rnn_relu'
         const sizes = isRelu ? { batch: 3, time: 2 } : { batch: 9, time: 3, lengths: [3, 1, 3, 2, 3, 3, 0, 3, 3] }
-        libraries.configure('multiprocessors=16')
         await check({ cellMode, units, ...sizes }, precision, ['sums'])
       })
     }
@@ -190,7 +197,6 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
   ])('%s: results are equal to the bit in every order of the blocks, and as graphs', async (_, pass, way) => {
     chosen.way = way
     const options: CudnnBackendOptions = way === 'sums' ? { precision: 'tf32' } : {}
-    if (way === 'sums') libraries.configure('multiprocessors=16')
     const [expected] = await own(pass, options)
     for (const seed of [2, 3, 4]) {
       libraries.configure(`interleaving=${seed}`)
@@ -258,7 +264,6 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
 
   it('a division has the same results to the bit, whether clusters share the sums of its backward or not', async () => {
     chosen.way = 'sums'
-    libraries.configure('multiprocessors=16')
     const pass: Pass = { units: 128, batch: 3, time: 3, cellMode: 'gru' }
     const shared = await own(pass, { precision: 'tf32' })
     const asked = count('cuOccupancyMaxActiveClusters')
@@ -270,6 +275,7 @@ describe.skipIf(gpu.problem !== undefined)(`persistent kernels (${gpu.problem ??
 
   it('a cluster without room ends the backward with NaN and an error', async () => {
     chosen.way = 'sums'
+    libraries.configure('multiprocessors=132')
     const options = { kernels: 'own', algorithm: 'standard', graphs: false, precision: 'tf32' } as const
     await using backend = await open(options)
     const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 128, inputSize: 4 }))
