@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,12 +24,6 @@ const SHARED_FILES = [
   'packages/wasm/test/{wasm_heap,wasm_network,wasm_stepper}.test.ts',
 ]
 
-/**
- * Other workspaces whose tests open the CUDA emulator in their own process, where an executor that is chosen as the best one
- * would find it.
- */
-const EMULATED = new Set(['cli', 'distributed', 'layers', 'tfjs'])
-
 interface Tests {
   readonly name: string
   readonly include: readonly string[]
@@ -47,23 +41,37 @@ const workspaces: readonly Tests[] = [
   { name: 'cuda_emulator', include: ['native/cuda_emulator/test/*.test.mjs'] },
 ]
 
-/**
- * One project of all workspaces that `isMember` accepts. A worker of vitest ends with the last file of its project: with a
- * project of each workspace, three workers load most packages again for each.
- */
-function merged(name: string, isMember: (name: string) => boolean, more: readonly string[] = []): Tests {
-  const include = workspaces.filter(({ name }) => isMember(name)).flatMap(({ include }) => include)
-  return { name, include: [...include, ...more] }
-}
-
 const isAlone = (name: string) => ISOLATED.has(name) || name === 'cuda_emulator'
+
+/**
+ * Test files of the other workspaces that open the CUDA emulator in their own process: from then on it is the executor that
+ * "auto" chooses there, and tests that name none would train on an emulated GPU, several times as long.
+ */
+const emulatedFiles = ['packages', 'apps']
+  .flatMap((folder) => readdirSync(join(root, folder)).map((name) => ({ name, tests: `${folder}/${name}/test` })))
+  .filter(({ name, tests }) => !isAlone(name) && existsSync(join(root, tests)))
+  .flatMap(({ tests }) =>
+    readdirSync(join(root, tests), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${tests}/${file.replaceAll('\\', '/')}`,
+    ),
+  )
+  .filter((file) => file.endsWith('.test.ts') && readFileSync(join(root, file), 'utf8').includes('openCudaEmulator('))
 // `vitest run --project NAME` runs one workspace.
 const projects: readonly Tests[] = process.argv.some((argument) => argument.startsWith('--project'))
   ? workspaces
   : [
       ...workspaces.filter(({ name }) => isAlone(name)).map((tests) => ({ ...tests, exclude: SHARED_FILES })),
-      merged('emulated', (name) => EMULATED.has(name)),
-      merged('shared', (name) => !isAlone(name) && !EMULATED.has(name), SHARED_FILES),
+      { name: 'emulated', include: emulatedFiles },
+      // One project of all others. A worker of vitest ends with the last file of its project: with a project of each workspace,
+      // three workers load most packages again for each.
+      {
+        name: 'shared',
+        include: [
+          ...workspaces.filter(({ name }) => !isAlone(name)).flatMap(({ include }) => include),
+          ...SHARED_FILES,
+        ],
+        exclude: emulatedFiles,
+      },
     ]
 
 /**
