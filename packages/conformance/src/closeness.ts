@@ -1,5 +1,16 @@
 import { expect } from 'vitest'
 
+const computed = new Map<string, unknown>()
+
+/**
+ * What `compute` returns, which is called once for each `key` of a process: an executor's instruction sets, precisions and
+ * releases are compared with the same numbers, and loops in JavaScript take longer than their kernels.
+ */
+export function expectedOnce<Expected>(key: string, compute: () => Expected): Expected {
+  if (!computed.has(key)) computed.set(key, compute())
+  return computed.get(key) as Expected
+}
+
 /** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN if one is NaN. */
 export function errorOf(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   return worstOf(actual, expected).error

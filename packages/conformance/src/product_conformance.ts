@@ -1,7 +1,7 @@
 import { DTYPES } from '@cudnn-rnn/ops'
 import type { MatrixView } from '@cudnn-rnn/ops/executor'
 import { describe, expect, test } from 'vitest'
-import { expectAllclose } from './closeness.js'
+import { expectAllclose, expectedOnce } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 
 /** Rows, columns and depth: below and above the sizes from which executors choose other kernels. */
@@ -44,16 +44,20 @@ export function registerProductConformance({ open, dtype, tolerance }: ExecutorU
           const a = matrixOf(m, k, isTransposedA, 0)
           const b = matrixOf(k, n, isTransposedB, 1)
           const c = matrixOf(m, n, false, 2)
-          const expected = Float64Array.from(c.data)
-          for (let i = 0; i < m; i++) {
-            for (let j = 0; j < n; j++) {
-              let sum = 0
-              for (let step = 0; step < k; step++) sum += element(a, i, step) * element(b, step, j)
-              expected[c.offset + i * n + j] += sum
+          const what = `${m} ${n} ${k} ${isTransposedA} ${isTransposedB}`
+          const expected = expectedOnce(`${dtype} products ${what}`, () => {
+            const sums = Float64Array.from(c.data)
+            for (let i = 0; i < m; i++) {
+              for (let j = 0; j < n; j++) {
+                let sum = 0
+                for (let step = 0; step < k; step++) sum += element(a, i, step) * element(b, step, j)
+                sums[c.offset + i * n + j] += sum
+              }
             }
-          }
+            return sums
+          })
           backend.products.addProduct(c, a, b, m, n, k)
-          expectAllclose(`${m} ${n} ${k} ${isTransposedA} ${isTransposedB}`, c.data, expected, tolerance)
+          expectAllclose(what, c.data, expected, tolerance)
         }
       }
     })

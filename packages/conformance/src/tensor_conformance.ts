@@ -2,7 +2,7 @@ import { type Backend, DTYPES, type TensorLike } from '@cudnn-rnn/ops'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { expectAllclose } from './closeness.js'
+import { expectAllclose, expectedOnce } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 
 type Shape = readonly number[]
@@ -60,12 +60,13 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
     test.each(Object.keys(PAIRS))('%s broadcasts', async (name) => {
       using backend = await open()
       for (const [left, right] of BROADCASTS) {
-        for (const [a, b] of [
+        for (const [order, [a, b]] of [
           [make(left), make(right, 3)],
           [make(right, 5), make(left)],
-        ]) {
-          const shape = broadcast([a.shape, b.shape])
-          const expected = mapped(shape, (index) => PAIRS[name](read(a, index), read(b, index)))
+        ].entries()) {
+          const expected = expectedOnce(`${dtype} ${name} [${a.shape}] [${b.shape}] ${order}`, () =>
+            mapped(broadcast([a.shape, b.shape]), (index) => PAIRS[name](read(a, index), read(b, index))),
+          )
           await expectResult(`${name} [${a.shape}] [${b.shape}]`, call(backend, name, backend.tensor(a), b), expected)
         }
       }
@@ -76,10 +77,11 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
       for (const shapes of BROADCASTS) {
         const [condition, a, b] = shapes.map((shape, k) => make(shape, k))
         for (let k = 0; k < condition.data.length; k++) condition.data[k] = k % 3
-        const expected = mapped(broadcast(shapes), (index) =>
-          read(condition, index) ? read(a, index) : read(b, index),
+        const what = `select ${shapes.join(' ')}`
+        const expected = expectedOnce(`${dtype} ${what}`, () =>
+          mapped(broadcast(shapes), (index) => (read(condition, index) ? read(a, index) : read(b, index))),
         )
-        await expectResult(`select ${shapes.join(' ')}`, backend.ops.select(condition, a, b), expected)
+        await expectResult(what, backend.ops.select(condition, a, b), expected)
       }
     })
 
@@ -87,8 +89,9 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
       using backend = await open()
       for (const shape of [[], [5], [2, 0], [3, 1, 2], [40_001]]) {
         const x = make(shape)
-        const expected = mapped(shape, (index) => ONES[name](read(x, index)))
-        await expectResult(`${name} [${shape}]`, call(backend, name, x), expected)
+        const what = `${name} [${shape}]`
+        const expected = expectedOnce(`${dtype} ${what}`, () => mapped(shape, (index) => ONES[name](read(x, index))))
+        await expectResult(what, call(backend, name, x), expected)
       }
     })
 
@@ -125,18 +128,20 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
           (axes ?? [...shape.keys()]).some((each) => each === axis || each + shape.length === axis),
         )
         const kept = shape.map((size, axis) => (summed[axis] ? 1 : size))
-        const groups = new Map<string, number[]>(indicesOf(kept).map((index) => [String(index), []]))
-        for (const index of indicesOf(shape)) {
-          groups.get(String(index.map((place, axis) => (summed[axis] ? 0 : place))))?.push(read(x, index))
-        }
-        const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
-        const data = [...groups.values()].map((values) =>
-          name === 'max'
-            ? values.reduce((a, b) => Math.max(a, b))
-            : sum(values) / (name === 'mean' ? values.length : 1),
-        )
         const options = axes && { axes }
         const what = `${name} [${shape}] over [${axes}]`
+        const data = expectedOnce(`${dtype} ${what}`, () => {
+          const groups = new Map<string, number[]>(indicesOf(kept).map((index) => [String(index), []]))
+          for (const index of indicesOf(shape)) {
+            groups.get(String(index.map((place, axis) => (summed[axis] ? 0 : place))))?.push(read(x, index))
+          }
+          const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+          return [...groups.values()].map((values) =>
+            name === 'max'
+              ? values.reduce((a, b) => Math.max(a, b))
+              : sum(values) / (name === 'mean' ? values.length : 1),
+          )
+        })
         const left = shape.filter((_, axis) => !summed[axis])
         await expectResult(what, call(backend, name, x, options), { data, shape: left })
         await expectResult(what, call(backend, name, x, { ...options, keepDims: true }), { data, shape: kept })
@@ -167,19 +172,21 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
           const a = make([...leadingA, ...(transposeA ? [k, m] : [m, k])])
           const b = make([...leadingB, ...(transposeB ? [n, k] : [k, n])], 3)
           const leading = leadingA.length > 0 ? leadingA : leadingB
-          const expected = mapped([...leading, m, n], (index) => {
-            const [batch, row, column] = [index.slice(0, -2), index.at(-2) as number, index.at(-1) as number]
-            let sum = 0
-            for (let inner = 0; inner < k; inner++) {
-              const left = transposeA ? [inner, row] : [row, inner]
-              const right = transposeB ? [column, inner] : [inner, column]
-              sum +=
-                read(a, [...(leadingA.length > 0 ? batch : []), ...left]) *
-                read(b, [...(leadingB.length > 0 ? batch : []), ...right])
-            }
-            return sum
-          })
           const what = `[${a.shape}] [${b.shape}] ${transposeA} ${transposeB}`
+          const expected = expectedOnce(`${dtype} matmul ${what}`, () =>
+            mapped([...leading, m, n], (index) => {
+              const [batch, row, column] = [index.slice(0, -2), index.at(-2) as number, index.at(-1) as number]
+              let sum = 0
+              for (let inner = 0; inner < k; inner++) {
+                const left = transposeA ? [inner, row] : [row, inner]
+                const right = transposeB ? [column, inner] : [inner, column]
+                sum +=
+                  read(a, [...(leadingA.length > 0 ? batch : []), ...left]) *
+                  read(b, [...(leadingB.length > 0 ? batch : []), ...right])
+              }
+              return sum
+            }),
+          )
           await expectResult(what, backend.ops.matmul(a, backend.tensor(b), { transposeA, transposeB }), expected)
         }
       }

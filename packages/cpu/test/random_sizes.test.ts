@@ -14,7 +14,7 @@ import { Philox, type RnnForwardInputs } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
-import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
+import { vectorsUnderTest } from './instruction_sets_under_test.js'
 
 const CASES = 80
 const LARGEST = 80
@@ -168,7 +168,7 @@ it.each(Object.keys(CELL_MODES) as CellMode[])('the random cases cover %s', (cel
   })
 })
 
-for (const [set, instructionSet] of instructionSetsUnderTest('sizes').entries()) {
+for (const [set, instructionSet] of vectorsUnderTest('sizes').entries()) {
   describe.each([
     ['float32', set],
     ['float64', set + 1],
