@@ -19,9 +19,19 @@ const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validatio
 const SHARED_FILES = [
   'packages/cpu/test/{activations,arrays_to_write,bound_steps,instruction_set,native_counts,public_api,quantized_weights}.test.ts',
   'packages/cpu/test/{random_sizes,shared_memory}.test.ts',
-  'packages/cudnn/test/{command_list,commands,find_nccl,graph_cache,network_descriptors,public_api,rnn_plan,rnn_planner}.test.ts',
-  'packages/wasm/test/{call_frame,nvidia_sample.node,public_api,quantized_weights,resident_arrays}.test.ts',
-  'packages/wasm/test/{wasm_heap,wasm_network,wasm_stepper}.test.ts',
+  'packages/cudnn/test/{command_list,commands,cudnn_error,find_nccl,graph_cache,network_descriptors,public_api,rnn_plan,rnn_planner}.test.ts',
+  'packages/wasm/test/{call_frame,given_module,instruction_set,module_bytes.node,nvidia_sample.node,public_api}.test.ts',
+  'packages/wasm/test/{quantized_weights,resident_arrays,wasm_backend,wasm_heap,wasm_memory,wasm_network,wasm_stepper}.test.ts',
+  'apps/gpu_validation/test/{run_all,torch_baseline}.test.ts',
+]
+
+/** Files that open the CUDA emulator besides, and reset it before each test. */
+const EMULATED_FILES = [
+  'packages/cudnn/test/{algorithm_choice,converted_copy,ctc_losses,cudnn_layer_kernels,cudnn_stepper,dense_kernels}.test.ts',
+  'packages/cudnn/test/{device_group,device_session,dispose_races,emulated_releases,fit,float16_values}.test.ts',
+  'packages/cudnn/test/{graph_invalidation,kernel_architecture,nvidia_sample,other_release,pass_graphs}.test.ts',
+  'packages/cudnn/test/{persistent_shape,precision,read_sync,replay_trials,training_steps}.test.ts',
+  'packages/differential/test/{ctc_losses,row_gradients,scan,tape}.test.ts',
 ]
 
 interface Tests {
@@ -60,8 +70,10 @@ const emulatedFiles = ['packages', 'apps']
 const projects: readonly Tests[] = process.argv.some((argument) => argument.startsWith('--project'))
   ? workspaces
   : [
-      ...workspaces.filter(({ name }) => isAlone(name)).map((tests) => ({ ...tests, exclude: SHARED_FILES })),
-      { name: 'emulated', include: emulatedFiles },
+      ...workspaces
+        .filter(({ name }) => isAlone(name))
+        .map((tests) => ({ ...tests, exclude: [...SHARED_FILES, ...EMULATED_FILES] })),
+      { name: 'emulated', include: [...emulatedFiles, ...EMULATED_FILES] },
       // One project of all others. A worker of vitest ends with the last file of its project: with a project of each workspace,
       // three workers load most packages again for each.
       {
