@@ -47,7 +47,9 @@ export async function withSession<Result>(
 
 /** s·sin(w·(k+1)): values without a pattern that a mistake could hit by chance. */
 export function wave(count: number, scale: number, pace = 0.37): Float64Array {
-  return Float64Array.from({ length: count }, (_, k) => scale * Math.sin(pace * (k + 1)))
+  const numbers = new Float64Array(count)
+  for (let k = 0; k < count; k++) numbers[k] = scale * Math.sin(pace * (k + 1))
+  return numbers
 }
 
 /** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN if one side is NaN. */

@@ -50,9 +50,9 @@ async function exchange(devices: readonly CudnnBackend[]) {
     await Promise.all([group.sum(summed), group.broadcast(copied)])
     const factor = (devices.length * (devices.length + 1)) / 2
     for (const [index, size] of SIZES.entries()) {
+      const [total, first] = [wave(size, factor), Float32Array.from(wave(size, 1))]
       for (let d = 0; d < devices.length; d++) {
-        sums = Math.max(sums, distance((await summed[d][index].read()).data, wave(size, factor)))
-        const first = Float32Array.from(wave(size, 1))
+        sums = Math.max(sums, distance((await summed[d][index].read()).data, total))
         copies = Math.max(copies, distance((await copied[d][index].read()).data, first))
       }
     }
