@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { GRAMMARS, isCoded } from '../fuzz/constructed_bundles.js'
 
 /** `packages/fuzzing/run.mjs` builds any number of them, in a separate process. */
-const FILES = Number(process.env['CUDNN_RNN_FUZZ_FILES'] ?? 300)
+const FILES = Number(process.env['CUDNN_RNN_FUZZ_FILES'] ?? 150)
 const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
 
 it(`${FILES} constructed bundles are read or refused with a code`, { timeout: 600_000 }, async () => {

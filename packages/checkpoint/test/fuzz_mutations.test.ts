@@ -3,7 +3,7 @@ import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { fuzzMutations, loadSubject, SUBJECTS } from '../fuzz/fuzz_mutations.js'
 
 /** Mutations of each fixture. The nightly workflow runs `fuzz/mutations.mjs` with a million. */
-const MUTATIONS = Number(process.env['CUDNN_RNN_FUZZ_MUTATIONS'] ?? 1000)
+const MUTATIONS = Number(process.env['CUDNN_RNN_FUZZ_MUTATIONS'] ?? 500)
 
 describe.each(SUBJECTS)('a checkpoint damaged behind right checksums: %s', (folder) => {
   it(`is refused with a code, or is sound in itself, over ${MUTATIONS} mutations`, { timeout: 120_000 }, async () => {

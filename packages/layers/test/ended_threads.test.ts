@@ -9,7 +9,7 @@ import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { measured } from '../../../scripts/testing/measured_figures.mjs'
 
 /** Threads of each executor, half a second of CPU each. A process ends about 100 of them, so that it also meets the remains of earlier ones. */
-const COUNT = Number(process.env['CUDNN_RNN_TERMINATIONS'] ?? 16)
+const COUNT = Number(process.env['CUDNN_RNN_TERMINATIONS'] ?? 6)
 const IN_A_PROCESS = 100
 
 const here = fileURLToPath(new URL('.', import.meta.url))

@@ -1,7 +1,8 @@
 import { runConformance } from '@cudnn-rnn/conformance'
+import { requestedExtent, usualExtent } from '@cudnn-rnn/conformance/extent'
 import { openReferenceBackend } from '../src/index.js'
 
-runConformance('reference', openReferenceBackend, {
-  dtypes: ['float32', 'float64'],
-  tolerances: { float32: 2e-6, float64: 1e-12 },
-})
+const tolerances = { float32: 2e-6, float64: 1e-12 }
+runConformance('reference', openReferenceBackend, { dtypes: ['float64'], tolerances, extent: usualExtent })
+// Equations in float64 whose results are rounded: `npm run test:all` runs everything for both types.
+runConformance('reference', openReferenceBackend, { dtypes: ['float32'], tolerances, extent: requestedExtent })

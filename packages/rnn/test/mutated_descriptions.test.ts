@@ -27,7 +27,9 @@ import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { hasErrorCode } from '../src/index.js'
 import { Pack } from './oracle_pack.js'
 
-const MUTATIONS = Number(process.env['CUDNN_RNN_FUZZ_MUTATIONS'] ?? 50)
+const MUTATIONS = Number(
+  process.env['CUDNN_RNN_FUZZ_MUTATIONS'] ?? (process.env['CUDNN_RNN_TESTS'] === 'all' ? 200 : 20),
+)
 const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
 
 const backend = openReferenceBackend()
