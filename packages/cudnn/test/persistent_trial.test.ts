@@ -34,8 +34,9 @@ describe.skipIf(gpu.problem !== undefined)(
     const { libraries, open } = gpu
     let cacheDir: string
     beforeEach(() => {
-      // Without clusters: their kernels are launched as all others, and the hardware keeps no block of one out.
-      libraries.configure('reset; capability=8.0')
+      // Without clusters: their kernels are launched as all others, and the hardware keeps no block of one out. Few blocks take
+      // the emulator less time.
+      libraries.configure('reset; capability=8.0; multiprocessors=16')
       cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-trials-'))
     })
     afterEach(() => {
@@ -98,7 +99,7 @@ describe.skipIf(gpu.problem !== undefined)(
     it('a trial that ended the device is not repeated', async () => {
       await expect(areChosen('fault.cuLaunchCooperativeKernel=700')).rejects.toMatchObject({ code: 'ERR_DEVICE_LOST' })
       expect(notes()).toHaveLength(1)
-      libraries.configure('reset; capability=8.0')
+      libraries.configure('reset; capability=8.0; multiprocessors=16')
       vi.restoreAllMocks()
       // The other division of the layer is tried.
       await areChosen()
