@@ -13,7 +13,8 @@ namespace emulator {
 /// A stack on which device threads run, and the place where it was left.
 class Fiber {
  public:
-  static constexpr std::size_t kStackBytes = 64 << 10;
+  static constexpr std::size_t kStackBytes = 96 << 10;
+  static constexpr std::size_t kColorBytes = 32 << 10;
 
   Fiber() : stack_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     if (stack_ == MAP_FAILED) throw std::bad_alloc();
@@ -34,7 +35,7 @@ class Fiber {
   /// the caches, and a switch would wait for memory.
   static std::size_t NextColor() {
     thread_local std::size_t color = 0;
-    return color = (color + 17 * 64) % (kStackBytes / 2);
+    return color = (color + 17 * 64) % kColorBytes;
   }
 
   void* stack_;
