@@ -166,7 +166,8 @@ Results<float> Infer(const Kernels& kernels, const PassCase& each, WeightFormat 
   pass.input = input.data();
   std::unique_ptr<QuantizedWeights> quantized;
   if (format != WeightFormat::kNative) {
-    quantized = std::make_unique<QuantizedWeights>(network, params.data(), format);
+    quantized = std::make_unique<QuantizedWeights>(network, params.data(), format,
+                                                   kernels.f32.bfloat16.rounded_product != nullptr);
   }
   pass.params = {params.data(), quantized.get()};
   pass.lengths = each.lengths.empty() ? nullptr : each.lengths.data();

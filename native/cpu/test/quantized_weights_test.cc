@@ -114,6 +114,26 @@ TEST_CASE("QuantizedWeights round to the nearest bfloat16, ties to even") {
   CHECK(std::isnan(RoundedToBfloat16(std::numeric_limits<float>::quiet_NaN())));
 }
 
+TEST_CASE("QuantizedWeights keep matrices of at most a mebibyte as rounded float32 too, if kernels multiply these") {
+  // W of 4 · 32 x 2048 elements is a mebibyte, and one column more is larger; R is small.
+  for (const ptrdiff_t inputs : {2048, 2049}) {
+    const Network<float> network({Cell::kLstm, 1, 1, 32, inputs, 0, false, true, true, INFINITY, 0, 0},
+                                 PanelOrder::kChunks);
+    const std::vector<float> params = SineParams(network);
+    const LayerLayout& layout = network.layer(0);
+    const QuantizedWeights kept(network, params.data(), WeightFormat::kBfloat16Products, true);
+    CHECK((kept.RoundedOf(layout.input) != nullptr) == (inputs == 2048));
+    const float* recurrent = kept.RoundedOf(layout.recurrent);
+    REQUIRE(recurrent != nullptr);
+    for (ptrdiff_t k = 0; k < 4 * 32 * 32; k++) {
+      const float weight = params[layout.recurrent.offset + k];
+      CHECK(std::abs(recurrent[k] - weight) <= std::abs(weight) * 0x1p-8f);
+    }
+    CHECK(QuantizedWeights(network, params.data(), WeightFormat::kBfloat16Products).RoundedOf(layout.input) == nullptr);
+    CHECK(QuantizedWeights(network, params.data(), WeightFormat::kBfloat16, true).RoundedOf(layout.input) == nullptr);
+  }
+}
+
 TEST_CASE("QuantizedSlot is shared by all holders of a key and ends with the last") {
   const auto first = QuantizedSlot::Shared("slot test: a");
   CHECK(QuantizedSlot::Shared("slot test: a") == first);

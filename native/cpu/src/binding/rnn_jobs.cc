@@ -128,12 +128,15 @@ Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
 // quantize({ network, params, quantized: NativeQuantizedWeights, format: number }); float32 only
 // Converts the parameters to bfloat16 or int8, once for all networks that share the slot.
 // Queued like a pass, so it reads the parameters as earlier updates leave them.
-Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
+Job QuantizeJob(const JobContext& context, const Napi::Object& arguments) {
   const auto network = NetworkOf<float>(arguments.Get("network"));
   const auto slot = QuantizedWeightsObject::Unwrap(arguments.Get("quantized").As<Napi::Object>())->slot;
   const float* params = Required<float>(arguments, "params", network->params_size());
   const auto format = static_cast<WeightFormat>(Number(arguments, "format"));
-  return {[=] { slot->FillOnce([&] { return std::make_unique<QuantizedWeights>(*network, params, format); }); }};
+  const bool keeps_rounded = context.core->engine<float>(context.canceled).kernels->bfloat16.rounded_product != nullptr;
+  return {[=] {
+    slot->FillOnce([&] { return std::make_unique<QuantizedWeights>(*network, params, format, keeps_rounded); });
+  }};
 }
 
 }  // namespace

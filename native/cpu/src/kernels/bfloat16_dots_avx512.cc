@@ -3,6 +3,7 @@
 #include "kernels/vector_avx512.h"
 // The vectors come first: the kernels are written over them.
 #include "kernels/bfloat16_rounding.h"
+#include "kernels/dot_panels.h"
 #include "kernels/dot_tiles.h"
 #if defined(CUDNN_RNN_AMX)
 #include "kernels/bfloat16_tiles.h"
@@ -70,7 +71,7 @@ struct Bfloat16Tile {
 
 void ProductByBfloat16Dots(const PanelProduct<float>& p) {
   RoundRows(p);
-  DotTiles<VectorF32, Bfloat16Tile>(p);
+  DotTiles<VectorF32::kLanes, Bfloat16Tile>(p, p.rows);
 }
 
 #if defined(CUDNN_RNN_AMX)

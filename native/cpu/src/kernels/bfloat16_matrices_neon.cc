@@ -22,6 +22,7 @@ void RoundRow(const float* a, ptrdiff_t count, const PairedRow& row, ptrdiff_t w
 struct Bfloat16MatricesNeon {
   using Sums = float32x4_t;
   static constexpr bool kMultipliesMatrices = true;
+  static constexpr auto& kTileVectors = kMatrixTileVectors;
 
   static float32x4_t Zeros() { return vdupq_n_f32(0); }
   template <int kLane>
@@ -34,8 +35,7 @@ struct Bfloat16MatricesNeon {
 };
 
 struct Bfloat16Tile {
-  using Instructions = Bfloat16MatricesNeon;
-  static constexpr bool kWholePairs = false;
+  static constexpr auto& kTileVectors = Bfloat16MatricesNeon::kTileVectors;
 
   template <int kRows, int kVectors>
   [[gnu::noinline]] static void Multiply(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
@@ -53,8 +53,8 @@ struct Bfloat16Tile {
         }
       }
     };
-    DotTile<Instructions, kRows, kVectors>::Multiply(p.rows_copy->words + row * pairs, pairs, panel, p.panel_stride,
-                                                     store);
+    DotTile<Bfloat16MatricesNeon, kRows, kVectors>::Multiply(p.rows_copy->words + row * pairs, pairs, panel,
+                                                             p.panel_stride, store);
   }
 };
 
@@ -64,7 +64,7 @@ void ProductByBfloat16Matrices(const PanelProduct<float>& p) {
   CopyRows(p, [&](ptrdiff_t row, ptrdiff_t k, const float* x, ptrdiff_t count) {
     RoundRow(x, count, PairedRow(row, p.rows, PairsOf(p.depth)), k / 2, p.rows_copy->words);
   });
-  Tiles<Bfloat16Tile>(p, p.rows);
+  DotTiles<kColumns, Bfloat16Tile, 2>(p, p.rows);
 }
 
 }  // namespace cudnn_rnn

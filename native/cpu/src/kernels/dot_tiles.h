@@ -83,27 +83,4 @@ static inline void AddDots(const PanelProduct<float>& p, const DotRows& rows, pt
   }
 }
 
-// A panel in tiles of rows of equal height, as a tile of one row costs nearly as much as a full one, each by the widest
-// tiles of so many rows, Tile::kTileVectors, and one of the remainder.
-// Tile::Multiply<kRows, kVectors>(product, row, column).
-template <typename V, typename Tile>
-static void DotTiles(const PanelProduct<float>& p) {
-  constexpr int kMostRows = sizeof Tile::kTileVectors / sizeof Tile::kTileVectors[0];
-  const ptrdiff_t tiles = (p.rows + kMostRows - 1) / kMostRows;
-  WithChunks(p.chunks, [&](auto chunks) {
-    constexpr int kPanel = PanelVectors<V>(chunks.kValue);
-    for (ptrdiff_t tile = 0; tile < tiles; tile++) {
-      const ptrdiff_t row = p.rows * tile / tiles;
-      WithRows<1, kMostRows>(p.rows * (tile + 1) / tiles - row, [&](auto rows) {
-        constexpr int kWidest = Tile::kTileVectors[rows.kValue - 1];
-        constexpr int kTile = kPanel < kWidest ? kPanel : kWidest;
-        constexpr int kRest = kPanel % kTile;
-        for (int first = 0; first + kTile <= kPanel; first += kTile)
-          Tile::template Multiply<rows.kValue, kTile>(p, row, first * V::kLanes);
-        if constexpr (kRest > 0) Tile::template Multiply<rows.kValue, kRest>(p, row, (kPanel - kRest) * V::kLanes);
-      });
-    }
-  });
-}
-
 }  // namespace

@@ -11,6 +11,9 @@
 // I has
 //   Sums                  four sums
 //   DotLane<lane>         sums [4 columns] += w [4 columns] · word `lane` of x
+//   kTileVectors          the widest tile of every number of rows, in vectors: at most 24 sums beside the operands in
+//                         32 registers. One of three pairs by matrices, with 24 sums, fits by the order of g++, and
+//                         clang spilled eight.
 //   kMultipliesMatrices   and, if so,
 //   Multiply              sums [2 rows][2 columns] += x [2 rows][2 words] · w [2 columns][2 words]ᵀ
 #pragma once
@@ -19,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/dot_panels.h"
 #include "kernels/kernels.h"
 #include "kernels/paired_rows.h"
 #include "kernels/unroll.h"
@@ -28,6 +32,7 @@ namespace {
 using namespace cudnn_rnn;
 
 inline constexpr ptrdiff_t kColumns = 4;
+inline constexpr int kMatrixTileVectors[] = {16, 8, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2};
 
 // Two words of two rows; zeros for a row or a word that is not there.
 template <bool kTwoWords>
@@ -132,48 +137,6 @@ struct DotTile {
     store(sums);
   }
 };
-
-// The widest tile of a number of rows, in vectors: at most 24 sums beside the operands in 32 registers. One of three
-// pairs by matrices, with 24 sums, fits by the order of g++, and clang spilled eight.
-template <typename I>
-constexpr int WidestTile(int rows) {
-  return rows == 1 ? 16 : rows == 2 ? 8 : I::kMultipliesMatrices && rows > 4 ? 2 : 4;
-}
-
-// The tiles of kRows rows side by side over a panel of kVectors vectors, the last one of the remainder.
-template <typename Tile, int kRows, int kVectors>
-static void TilesOfRows(const PanelProduct<float>& p, ptrdiff_t row) {
-  constexpr int kWidest = WidestTile<typename Tile::Instructions>(kRows);
-  constexpr int kTile = kVectors < kWidest ? kVectors : kWidest;
-  for (int first = 0; first + kTile <= kVectors; first += kTile) {
-    Tile::template Multiply<kRows, kTile>(p, row, first * kColumns);
-  }
-  if constexpr (kVectors % kTile != 0) {
-    Tile::template Multiply<kRows, kVectors % kTile>(p, row, (kVectors - kVectors % kTile) * kColumns);
-  }
-}
-
-// `rows` rows of a copy by a panel, in tiles of pairs of equal height. Tile::Multiply<kRows, kVectors>(product, row,
-// column) multiplies kRows rows by Tile::Instructions, from the even `row` on. Tile::kWholePairs: `rows` is even.
-template <typename Tile>
-static void Tiles(const PanelProduct<float>& p, ptrdiff_t rows) {
-  constexpr int kMostPairs = Tile::Instructions::kMultipliesMatrices ? 6 : 3;
-  const ptrdiff_t pairs = (rows + 1) / 2;
-  const ptrdiff_t tiles = (pairs + kMostPairs - 1) / kMostPairs;
-  WithChunks(p.chunks, [&](auto chunks) {
-    constexpr int kVectors = static_cast<int>(chunks.kValue * kChunk<float> / kColumns);
-    for (ptrdiff_t tile = 0; tile < tiles; tile++) {
-      const ptrdiff_t first = pairs * tile / tiles;
-      const ptrdiff_t last = pairs * (tile + 1) / tiles;
-      WithRows<1, kMostPairs>(last - first, [&](auto count) {
-        if constexpr (!Tile::kWholePairs) {
-          if (2 * last > rows) return TilesOfRows<Tile, 2 * count.kValue - 1, kVectors>(p, 2 * first);
-        }
-        TilesOfRows<Tile, 2 * count.kValue, kVectors>(p, 2 * first);
-      });
-    }
-  });
-}
 
 // Up to eight elements, zeros past the last.
 static inline float32x4x2_t LoadEight(const float* a, ptrdiff_t count) {

@@ -10,15 +10,15 @@
 //
 // Beside what dot_tiles.h names, D has
 //   kTileVectors, kTwoDigitTileVectors   the widest tile of every number of rows, in vectors
-//   LargestMagnitude                     of `count` elements, a NaN if there is one
-//   StoreDigits                          the integers' low bytes, and their high bytes unless these are null
 //   Zero, MinusTimes128, Sum, ToFloat    of registers of sums
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/dot_panels.h"
 #include "kernels/dot_tiles.h"
+#include "kernels/int8_rows.h"
 
 namespace {
 
@@ -30,11 +30,6 @@ struct Int8ByteDots {
 
   // Quads of a block, and where the high bytes of a row's block begin.
   static constexpr ptrdiff_t kQuads = kInt8BlockRows / 4;
-
-  static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
-  static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t block) {
-    return Smaller(depth - block * kInt8BlockRows, kInt8BlockRows);
-  }
 
   // The product of rows in bytes, or in two digits.
   template <bool kInBytes>
@@ -49,23 +44,17 @@ struct Int8ByteDots {
     static constexpr int kDigits = kInBytes ? 1 : 2;
     static constexpr float kLimit = kInBytes ? kInt8Limit : 32767;
 
-    // All rows of a, once for all panels that a thread multiplies with it.
     static void Quantize(const PanelProduct<float>& p) {
       const ptrdiff_t blocks = BlocksOf(p.depth);
-      uint32_t* words = p.rows_copy->words;
-      for (ptrdiff_t place = 0; place < p.rows * blocks; place++, words += kDigits * kQuads) {
-        const ptrdiff_t block = place % blocks;
-        const float* a = p.a + place / blocks * p.a_stride + block * kInt8BlockRows;
-        const ptrdiff_t count = BlockRows(p.depth, block);
-        const float limit = D::LargestMagnitude(a, count);
-        const bool finite = limit <= 3.402823466e38f;
-        // If the factor would overflow, the products are nothing beside any weight's rounding.
-        D::StoreDigits(a, count, finite && limit > 1e-30f ? kLimit / limit : 0.0f, words,
-                       kInBytes ? nullptr : words + kQuads);
-        // A row that is not finite gives NaN.
-        p.rows_copy->factors[place] = finite ? limit / kLimit : kNaN;
-      }
-      p.rows_copy->version = p.version;
+      QuantizeRows(p, kLimit, [&](ptrdiff_t row, ptrdiff_t block, const int16_t* q, ptrdiff_t count) {
+        auto* low = reinterpret_cast<uint8_t*>(p.rows_copy->words + (row * blocks + block) * kDigits * kQuads);
+        // The offset makes every number positive.
+        constexpr uint32_t kOffset = kInBytes ? 128 : 32768;
+        for (ptrdiff_t k = 0; k < count; k++) low[k] = static_cast<uint8_t>(q[k] + kOffset);
+        if constexpr (!kInBytes) {
+          for (ptrdiff_t k = 0; k < count; k++) low[4 * kQuads + k] = static_cast<uint8_t>((q[k] + kOffset) >> 8);
+        }
+      });
     }
 
     // kRows x kVectors vectors, over the whole depth. A separate function, which scripts/checks/check_hot_loops.mjs
@@ -118,8 +107,8 @@ struct Int8ByteDots {
 
   template <typename Tile>
   static void Multiply(const PanelProduct<float>& p) {
-    if (p.rows_copy->version != p.version) Tile::Quantize(p);
-    DotTiles<V, Tile>(p);
+    Tile::Quantize(p);
+    DotTiles<V::kLanes, Tile>(p, p.rows);
   }
 
   // KernelTable::product_int8.

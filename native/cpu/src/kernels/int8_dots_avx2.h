@@ -17,12 +17,10 @@ struct Int8DotsAvx2 {
   // Two sums of each of four columns, side by side.
   using Sums = __m256i;
   using Weights = __m256i;
-  static constexpr ptrdiff_t kLanes = 8;
   static constexpr ptrdiff_t kColumns = 4;
   // Within 16 registers: the sums, one operand while the other passes by, and the products. The sums of one instruction
   // wait one cycle for the one before, so few of them suffice.
   static constexpr int kTileVectors[] = {8, 4, 2, 2, 2, 2};
-  static constexpr int kMaxRows = 6;
   static constexpr int kPerLoad = 1;
   // Sixteen weights that lie side by side are four columns in four rows of the depth.
   static_assert(cudnn_rnn::kInt8GroupRows == 4);
@@ -50,39 +48,6 @@ struct Int8DotsAvx2 {
     const __m128 scale = _mm_mul_ps(_mm_loadu_ps(scales), _mm_set1_ps(factor));
     const __m128 start = init == nullptr ? _mm_setzero_ps() : _mm_loadu_ps(init);
     _mm_storeu_ps(c, _mm_fmadd_ps(_mm_cvtepi32_ps(columns), scale, start));
-  }
-
-  // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
-  // largest patterns.
-  static float LargestMagnitude(const float* a, ptrdiff_t count) {
-    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX);
-    __m256i largest = _mm256_setzero_si256();
-    for (ptrdiff_t k = 0; k < count; k += kLanes) {
-      const __m256i bits = _mm256_castps_si256(LoadFirst(a + k, count - k));
-      largest = _mm256_max_epi32(largest, _mm256_and_si256(bits, magnitude));
-    }
-    __m128i four = _mm_max_epi32(_mm256_castsi256_si128(largest), _mm256_extracti128_si256(largest, 1));
-    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(1, 0, 3, 2)));
-    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(2, 3, 0, 1)));
-    return _mm_cvtss_f32(_mm_castsi128_ps(four));
-  }
-
-  // VCVTPS2DQ rounds to nearest even. Writes whole vectors: kInt8BlockRows is a multiple of kLanes.
-  static void Round(const float* a, ptrdiff_t count, float scale, int16_t* numbers) {
-    const __m256 factor = _mm256_set1_ps(scale);
-    for (ptrdiff_t k = 0; k < count; k += kLanes) {
-      const __m256i q = _mm256_cvtps_epi32(_mm256_mul_ps(LoadFirst(a + k, count - k), factor));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(numbers + k),
-                       _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1)));
-    }
-  }
-
-  // Zeros past the first `count`.
-  static __m256 LoadFirst(const float* a, ptrdiff_t count) {
-    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i below =
-        _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count < kLanes ? count : kLanes)), lanes);
-    return _mm256_maskload_ps(a, below);
   }
 };
 

@@ -3,7 +3,6 @@
 #include "kernels/vector_avx2.h"
 // The vectors come first: the kernels are written over them.
 #include "kernels/int8_byte_dots.h"
-#include "kernels/int8_dots_avx2.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -27,24 +26,8 @@ struct Int8DotsAvxVnni {
   static __m256i MinusTimes128(__m256i x) { return _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(x, 7)); }
   static __m256i Sum(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
   static VectorF32 ToFloat(__m256i x) { return {_mm256_cvtepi32_ps(x)}; }
-  static float LargestMagnitude(const float* a, ptrdiff_t count) { return Int8DotsAvx2::LargestMagnitude(a, count); }
-
-  // VCVTPS2DQ rounds to nearest even. The offset makes every number positive.
-  static void StoreDigits(const float* a, ptrdiff_t count, float factor, uint32_t* low, uint32_t* high) {
-    const __m256i offset = _mm256_set1_epi32(high == nullptr ? 128 : 32768);
-    for (ptrdiff_t k = 0; k < count; k += VectorF32::kLanes) {
-      const __m256 x = _mm256_mul_ps(Int8DotsAvx2::LoadFirst(a + k, count - k), _mm256_set1_ps(factor));
-      const __m256i q = _mm256_add_epi32(_mm256_cvtps_epi32(x), offset);
-      const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
-      StoreBytes(_mm_and_si128(words, _mm_set1_epi16(0xff)), low + k / 4);
-      if (high != nullptr) StoreBytes(_mm_srli_epi16(words, 8), high + k / 4);
-    }
-  }
 
  private:
-  static void StoreBytes(__m128i words, uint32_t* bytes) {
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(bytes), _mm_packus_epi16(words, words));
-  }
   // For the reason in int8_dots_avx512.cc.
   static void KeepInRegister(__m256i* value) {
 #if defined(__GNUC__)

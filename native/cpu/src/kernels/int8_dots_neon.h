@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kernels/dot_tiles_neon.h"
-#include "kernels/int8_group.h"
+#include "kernels/int8_rows.h"
 
 namespace {
 
@@ -17,6 +17,7 @@ static_assert(kInt8GroupRows == 4, "A word is four rows of a column");
 struct Int8DotsNeon {
   using Sums = int32x4_t;
   static constexpr bool kMultipliesMatrices = false;
+  static constexpr int kTileVectors[] = {16, 8, 4, 4, 4, 4};
 
   static int32x4_t Zeros() { return vdupq_n_s32(0); }
   template <int kLane>
@@ -29,74 +30,33 @@ inline constexpr ptrdiff_t kBlockWords = kInt8BlockRows / kInt8GroupRows;
 // The largest q whose high digit is at most 127.
 inline constexpr float kTwoDigitsLimit = 127 * 256;
 
-static inline ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
-static inline ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t block) {
-  const ptrdiff_t left = depth - block * kInt8BlockRows;
-  return left < kInt8BlockRows ? left : kInt8BlockRows;
-}
 static inline ptrdiff_t WordsOf(ptrdiff_t block_rows) { return (block_rows + kInt8GroupRows - 1) / kInt8GroupRows; }
-
-static inline void StoreTwo(int8x8_t bytes, const PairedRow& row, ptrdiff_t word, ptrdiff_t words, uint32_t* to) {
-  const uint32x2_t two = vreinterpret_u32_s8(bytes);
-  to[row(word)] = vget_lane_u32(two, 0);
-  if (word + 1 < words) to[row(word + 1)] = vget_lane_u32(two, 1);
-}
-
-// One row of a block, of rows whose digits go to `to`. Returns the scale of the integers; NaN for a row that is not
-// finite.
-template <bool kInBytes>
-static float QuantizeBlock(const float* a, ptrdiff_t count, ptrdiff_t row, ptrdiff_t rows, uint32_t* to) {
-  constexpr float kLargest = kInBytes ? kInt8Limit : kTwoDigitsLimit;
-  const ptrdiff_t words = WordsOf(count);
-  // Takes the maximum as integers: positive floats order as their bit patterns do, and NaN and infinity have the
-  // largest patterns.
-  uint32x4_t magnitude = vdupq_n_u32(0);
-  for (ptrdiff_t k = 0; k < count; k += 8) {
-    const float32x4x2_t x = LoadEight(a + k, count - k);
-    magnitude = vmaxq_u32(magnitude, vreinterpretq_u32_f32(vabsq_f32(x.val[0])));
-    magnitude = vmaxq_u32(magnitude, vreinterpretq_u32_f32(vabsq_f32(x.val[1])));
-  }
-  const float limit = vgetq_lane_f32(vreinterpretq_f32_u32(vdupq_n_u32(vmaxvq_u32(magnitude))), 0);
-  const bool finite = limit <= 3.402823466e38f;
-  // If the factor would overflow, the products are nothing beside any weight's rounding.
-  const float32x4_t factor = vdupq_n_f32(finite && limit > 1e-30f ? kLargest / limit : 0.0f);
-  constexpr int kDigits = kInBytes ? 1 : 2;
-  const PairedRow low(kDigits * row, kDigits * rows, words), high(kDigits * row + 1, kDigits * rows, words);
-  for (ptrdiff_t k = 0; k < count; k += 8) {
-    const float32x4x2_t x = LoadEight(a + k, count - k);
-    // FCVTNS rounds to nearest even.
-    const int32x4_t first = vcvtnq_s32_f32(vmulq_f32(x.val[0], factor));
-    const int32x4_t second = vcvtnq_s32_f32(vmulq_f32(x.val[1], factor));
-    const int16x8_t q = vcombine_s16(vmovn_s32(first), vmovn_s32(second));
-    StoreTwo(vmovn_s16(q), low, k / 4, words, to);
-    // q less its low digit, in -128…127, is 256 times the high one.
-    if constexpr (!kInBytes) StoreTwo(vshrn_n_s16(vaddq_s16(q, vdupq_n_s16(128)), 8), high, k / 4, words, to);
-  }
-  return finite ? limit / kLargest : kNaN;
-}
 
 // The product of rows in bytes, or in two digits.
 template <typename I, bool kInBytes>
 struct Int8Product {
-  using Instructions = I;
+  static constexpr auto& kTileVectors = I::kTileVectors;
   static constexpr int kDigits = kInBytes ? 1 : 2;
-  static constexpr bool kWholePairs = !kInBytes;
+  static constexpr float kLargest = kInBytes ? kInt8Limit : kTwoDigitsLimit;
 
   // The digits of a block of all rows.
   static uint32_t* Digits(const PanelProduct<float>& p, ptrdiff_t block) {
     return p.rows_copy->words + block * kBlockWords * kDigits * p.rows;
   }
 
-  // All rows of a, once for all panels that a thread multiplies with it.
   static void Quantize(const PanelProduct<float>& p) {
-    const ptrdiff_t blocks = BlocksOf(p.depth);
-    for (ptrdiff_t row = 0; row < p.rows; row++) {
-      for (ptrdiff_t block = 0; block < blocks; block++) {
-        p.rows_copy->factors[row * blocks + block] = QuantizeBlock<kInBytes>(
-            p.a + row * p.a_stride + block * kInt8BlockRows, BlockRows(p.depth, block), row, p.rows, Digits(p, block));
+    QuantizeRows(p, kLargest, [&](ptrdiff_t row, ptrdiff_t block, const int16_t* q, ptrdiff_t count) {
+      const ptrdiff_t words = WordsOf(count);
+      for (int digit = 0; digit < kDigits; digit++) {
+        int8_t bytes[kInt8BlockRows];
+        // q less its low digit, in -128…127, is 256 times the high one.
+        for (ptrdiff_t k = 0; k < kInt8GroupRows * words; k++)
+          bytes[k] = static_cast<int8_t>(digit == 0 ? q[k] : (q[k] + 128) >> 8);
+        const PairedRow place(kDigits * row + digit, kDigits * p.rows, words);
+        uint32_t* const to = Digits(p, block);
+        for (ptrdiff_t word = 0; word < words; word++) memcpy(to + place(word), bytes + word * kInt8GroupRows, 4);
       }
-    }
-    p.rows_copy->version = p.version;
+    });
   }
 
   // kRows digits of rows x kVectors vectors, over the whole depth. A separate function, which
@@ -132,8 +92,8 @@ struct Int8Product {
   }
 
   static void Product(const PanelProduct<float>& p) {
-    if (p.rows_copy->version != p.version) Quantize(p);
-    Tiles<Int8Product>(p, kDigits * p.rows);
+    Quantize(p);
+    DotTiles<kColumns, Int8Product, 2, kDigits>(p, kDigits * p.rows);
   }
 };
 

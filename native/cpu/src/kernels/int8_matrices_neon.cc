@@ -7,6 +7,7 @@ namespace {
 
 struct Int8MatricesNeon : Int8DotsNeon {
   static constexpr bool kMultipliesMatrices = true;
+  static constexpr auto& kTileVectors = kMatrixTileVectors;
 
   static int32x4_t Multiply(int32x4_t sums, uint32x4_t x, uint32x4_t w) {
     return vmmlaq_s32(sums, vreinterpretq_s8_u32(x), vreinterpretq_s8_u32(w));

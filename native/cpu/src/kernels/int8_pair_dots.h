@@ -10,7 +10,6 @@
 //   Sums              a register of sums, over kColumns adjacent columns
 //   Weights           a register of kInt8GroupRows rows of the depth in 16 bits
 //   kTileVectors      the widest tile of every number of rows, in vectors, each a multiple of kPerLoad
-//   kMaxRows          rows of the tallest tile
 //   kPerLoad          the vectors of kColumns columns whose weights one load reads
 //   Load              the weights of the first of them
 // and, where kPerLoad > 1,
@@ -21,7 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/int8_group.h"
+#include "kernels/dot_panels.h"
+#include "kernels/int8_rows.h"
 #include "kernels/kernels.h"
 #include "kernels/product_tile.h"
 #include "kernels/unroll.h"
@@ -39,13 +39,7 @@ inline constexpr ptrdiff_t kPrefetchedGroups = 16;
 template <typename V, typename I>
 struct Int8PairDots {
   static constexpr bool kApart = kReadsChunks<V> && !kInt8InRows;
-  static ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
-  static ptrdiff_t BlockRows(ptrdiff_t depth, ptrdiff_t first) {
-    return depth - first < kInt8BlockRows ? depth - first : kInt8BlockRows;
-  }
-  // Tiles of rows of equal height, as a tile of one row costs nearly as much as a full one.
-  static ptrdiff_t TilesOf(ptrdiff_t rows) { return (rows + I::kMaxRows - 1) / I::kMaxRows; }
-  static ptrdiff_t TileBegin(ptrdiff_t rows, ptrdiff_t tile) { return rows * tile / TilesOf(rows); }
+  static constexpr auto& kTileVectors = I::kTileVectors;
 
   // The integers of a block of a tile whose first row is `row`. The integers that an instruction takes of each row
   // lie side by side, so that one pointer and constant distances address them: V8 computes an address from several
@@ -55,54 +49,34 @@ struct Int8PairDots {
     return reinterpret_cast<int16_t*>(p.rows_copy->words) + row * padded_depth + block * tile_rows * kInt8BlockRows;
   }
 
-  // One row of a block, whose groups of integers go `stride` apart to `numbers`. Returns the scale of the integers, NaN
-  // for a row that is not finite, and their sum where Finish() takes it.
-  static float QuantizeBlock(const float* a, ptrdiff_t count, float largest, int16_t* numbers, ptrdiff_t stride,
-                             int32_t* sum) {
-    const float limit = I::LargestMagnitude(a, count);
-    const bool finite = limit <= 3.402823466e38f;
-    // The integers of a single row are in place.
-    alignas(64) int16_t line[kInt8BlockRows];
-    int16_t* const row = stride == kInt8GroupRows ? numbers : line;
-    // If the factor would overflow, the products are nothing beside any weight's rounding.
-    I::Round(a, count, finite && limit > 1e-30f ? largest / limit : 0.0f, row);
-    for (ptrdiff_t k = count; k % kInt8GroupRows != 0; k++) row[k] = 0;
-    if constexpr (I::kPerLoad > 1) {
-      *sum = 0;
-      for (ptrdiff_t k = 0; k < count; k++) *sum += row[k];
-    }
-    if (row == line) {
-      for (ptrdiff_t k = 0; k < count; k += kInt8GroupRows, numbers += stride) {
-        for (int i = 0; i < kInt8GroupRows; i++) numbers[i] = line[k + i];
-      }
-    }
-    return finite ? limit / largest : kNaN;
-  }
-
-  // All rows of a, once for all panels that a thread multiplies with it.
+  // The integers of all rows, in the groups of a tile's rows side by side. Their sums too, if Finish() takes them.
   static void Quantize(const PanelProduct<float>& p) {
-    const ptrdiff_t blocks = BlocksOf(p.depth);
     const float largest = p.rows_copy->in_bytes ? kInt8Limit : kInt15Limit;
-    for (ptrdiff_t tile = 0; tile < TilesOf(p.rows); tile++) {
-      const ptrdiff_t begin = TileBegin(p.rows, tile);
-      const ptrdiff_t rows = TileBegin(p.rows, tile + 1) - begin;
-      for (ptrdiff_t i = 0; i < rows; i++) {
-        for (ptrdiff_t block = 0; block < blocks; block++) {
-          const ptrdiff_t first = block * kInt8BlockRows;
-          const ptrdiff_t place = (begin + i) * blocks + block;
-          int16_t* numbers = Numbers(p, begin, rows, block) + i * kInt8GroupRows;
-          p.rows_copy->factors[place] =
-              QuantizeBlock(p.a + (begin + i) * p.a_stride + first, BlockRows(p.depth, first), largest, numbers,
-                            rows * kInt8GroupRows, &p.rows_copy->sums[place]);
-        }
+    // The tiles of DotTiles.
+    constexpr ptrdiff_t kMostRows = sizeof kTileVectors / sizeof kTileVectors[0];
+    const ptrdiff_t tiles = (p.rows + kMostRows - 1) / kMostRows;
+    ptrdiff_t tile = 0, begin = 0, end = 0;
+    QuantizeRows(p, largest, [&](ptrdiff_t row, ptrdiff_t block, const int16_t* q, ptrdiff_t count) {
+      if (row == end) {
+        begin = end;
+        end = p.rows * ++tile / tiles;
       }
-    }
-    p.rows_copy->version = p.version;
+      const ptrdiff_t rows = end - begin;
+      int16_t* numbers = Numbers(p, begin, rows, block) + (row - begin) * kInt8GroupRows;
+      for (ptrdiff_t k = 0; k < count; k += kInt8GroupRows, numbers += rows * kInt8GroupRows) {
+        for (int i = 0; i < kInt8GroupRows; i++) numbers[i] = q[k + i];
+      }
+      if constexpr (I::kPerLoad > 1) {
+        int32_t sum = 0;
+        for (ptrdiff_t k = 0; k < count; k++) sum += q[k];
+        p.rows_copy->sums[row * BlocksOf(p.depth) + block] = sum;
+      }
+    });
   }
 
   // kRows x kVectors vectors, over the whole depth.
   template <int kRows, int kVectors>
-  [[gnu::noinline]] static void Tile(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
+  [[gnu::noinline]] static void Multiply(const PanelProduct<float>& p, ptrdiff_t row, ptrdiff_t column) {
     static_assert(kVectors % I::kPerLoad == 0, "A tile has whole loads");
     constexpr ptrdiff_t kVectorBytes = kInt8GroupRows * I::kColumns;
     constexpr int kInChunk = static_cast<int>(kChunk<float> / I::kColumns);
@@ -126,7 +100,6 @@ struct Int8PairDots {
       return I::Load(parts[j / kWidth] + kVectorBytes * (j % kWidth));
     };
     for (ptrdiff_t block = 0; block < blocks; block++) {
-      const ptrdiff_t first = block * kInt8BlockRows;
       const int16_t* numbers = Numbers(p, row, kRows, block);
       typename I::Sums sums[kRows][kVectors];
       CUDNN_RNN_UNROLL
@@ -135,7 +108,7 @@ struct Int8PairDots {
         for (int j = 0; j < kVectors; j++) sums[i][j] = I::Zeros();
       }
       // One group of rows of the depth in a body: a second one's operands would need registers (vector_wasm.h).
-      for (ptrdiff_t left = BlockRows(p.depth, first); left > 0; left -= kInt8GroupRows) {
+      for (ptrdiff_t left = BlockRows(p.depth, block); left > 0; left -= kInt8GroupRows) {
         if constexpr (kRows < kVectors) {
           // Tiles of few rows wait for their weights, and one narrower than the panel reads no consecutive lines
           // (PrefetchedSteps of product_tile.h). More rows have no instruction to spare.
@@ -174,7 +147,7 @@ struct Int8PairDots {
       for (int i = 0; i < kRows; i++) {
         float* c = p.c + (row + i) * p.c_stride + column;
         // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
-        const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride + column;
+        const float* init = block > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride + column;
         const ptrdiff_t block_of_row = (row + i) * blocks + block;
         CUDNN_RNN_UNROLL
         for (int j = 0; j < kVectors; j++) {
@@ -189,28 +162,10 @@ struct Int8PairDots {
     }
   }
 
-  // The tiles of kRows rows side by side over a panel of kVectors vectors, the last one of the remainder.
-  template <int kRows, int kVectors>
-  static void TilesOfRows(const PanelProduct<float>& p, ptrdiff_t row) {
-    constexpr int kWidest = I::kTileVectors[kRows - 1];
-    constexpr int kTile = kVectors < kWidest ? kVectors : kWidest;
-    for (int first = 0; first + kTile <= kVectors; first += kTile) Tile<kRows, kTile>(p, row, first * I::kColumns);
-    if constexpr (kVectors % kTile != 0) {
-      Tile<kRows, kVectors % kTile>(p, row, (kVectors - kVectors % kTile) * I::kColumns);
-    }
-  }
-
   // KernelTable::product_int8.
-  static void Product(const PanelProduct<float>& product) {
-    if (product.rows_copy->version != product.version) Quantize(product);
-    WithChunks(product.chunks, [&](auto chunks) {
-      constexpr int kVectors = chunks.kValue * kChunk<float> / I::kColumns;
-      for (ptrdiff_t tile = 0; tile < TilesOf(product.rows); tile++) {
-        const ptrdiff_t row = TileBegin(product.rows, tile);
-        WithRows<1, I::kMaxRows>(TileBegin(product.rows, tile + 1) - row,
-                                 [&](auto rows) { TilesOfRows<rows.kValue, kVectors>(product, row); });
-      }
-    });
+  static void Product(const PanelProduct<float>& p) {
+    Quantize(p);
+    DotTiles<I::kColumns, Int8PairDots>(p, p.rows);
   }
 };
 

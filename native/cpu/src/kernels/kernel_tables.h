@@ -68,8 +68,8 @@ template <typename V>
 static constexpr Bfloat16Products<typename V::Element> RoundedProducts() {
 #if !defined(__wasm__)
   if constexpr (sizeof(typename V::Element) == 4) {
-    return {ProductOfRoundedRows<V, Bfloat16Pair, RoundRowToBfloat16>, CopyRoundedColumns<1>, RoundPairs,
-            RoundTransposedPairs};
+    return {RoundedBfloat16Product<V, Bfloat16Pair>, CopyRoundedColumns<1>, RoundPairs, RoundTransposedPairs,
+            RoundedBfloat16Product<V, float>};
   }
 #endif
   return {};

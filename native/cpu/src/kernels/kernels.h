@@ -243,6 +243,8 @@ struct Bfloat16Products {
   // x [columns, width], at most a panel wide, by pairs of its columns: words [width / 2, columns].
   void (*transposed_pairs)(const T* x, ptrdiff_t stride, ptrdiff_t columns, ptrdiff_t width, uint32_t* words,
                            ptrdiff_t words_stride);
+  // `product` by a panel that is kept in float32, rounded: nothing is widened. Null if instructions multiply bfloat16.
+  void (*rounded_product)(const PanelProduct<T>&);
 };
 
 // The cells, as the tables of their kernels have them.

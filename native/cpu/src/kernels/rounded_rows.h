@@ -3,57 +3,46 @@
 #pragma once
 
 #include "kernels/bfloat16_rounding.h"
+#include "kernels/int8_rows.h"
 #include "kernels/product_kernels.h"
 
 namespace {
 
 using namespace cudnn_rnn;
 
-// Rounds one row to the form that bfloat16 products read.
-static inline void RoundRowToBfloat16(const float* a, ptrdiff_t depth, float* rounded) {
-  for (ptrdiff_t k = 0; k < depth; k++) rounded[k] = RoundedToBfloat16(a[k]);
-}
-
-// One row as q · max|a| / kInt8Limit with integers q, each kInt8BlockRows apart; NaN if it is not finite.
-static inline void RoundRowToInt8(const float* a, ptrdiff_t depth, float* rounded) {
-  for (ptrdiff_t first = 0; first < depth; first += kInt8BlockRows) {
-    const ptrdiff_t end = depth - first < kInt8BlockRows ? depth : first + kInt8BlockRows;
-    float limit = 0;
-    for (ptrdiff_t k = first; k < end; k++) {
-      const float magnitude = a[k] < 0 ? -a[k] : a[k];
-      // A NaN stays the largest.
-      limit = magnitude > limit || magnitude != magnitude ? magnitude : limit;
-      if (limit != limit) break;
-    }
-    const bool finite = limit <= 3.402823466e38f;
-    // The same integers as QuantizeBlock's (int8_pair_dots.h).
-    const float factor = finite && limit > 1e-30f ? kInt8Limit / limit : 0;
-    const float scale = finite ? limit / kInt8Limit : kNaN;
-    // The sum has no bits below 1, so that it is rounded to an integer, ties to even.
-    constexpr float kRounding = 12582912;  // 1.5 · 2^23
-    for (ptrdiff_t k = first; k < end; k++) rounded[k] = (a[k] * factor + kRounding - kRounding) * scale;
-  }
-}
-
-template <typename V, typename Weight, void (*kRound)(const float*, ptrdiff_t, float*)>
-static void ProductOfRoundedRows(const PanelProduct<float>& p) {
-  float* rounded = reinterpret_cast<float*>(p.rows_copy->words);
-  CopyRows(p, [&](ptrdiff_t row, ptrdiff_t k, const float* x, ptrdiff_t count) {
-    kRound(x, count, rounded + row * p.depth + k);
-  });
+// The product of a copy that has the rows one after the other, rounded but in float32.
+template <typename V, typename Weight>
+static void ProductOfCopiedRows(const PanelProduct<float>& p) {
   PanelProduct<float> product = p;
-  product.a = rounded;
+  product.a = reinterpret_cast<const float*>(p.rows_copy->words);
   product.a_stride = p.depth;
   product.a_panel_width = 0;
   product.rows_copy = nullptr;
   Product<V, Weight, Operands::kRows>(product);
 }
 
+// By Bfloat16Pairs, or by rounded float32.
+template <typename V, typename Weight>
+static void RoundedBfloat16Product(const PanelProduct<float>& p) {
+  CopyRows(p, [&](ptrdiff_t row, ptrdiff_t first, const float* x, ptrdiff_t count) {
+    uint32_t* rounded = p.rows_copy->words + row * p.depth + first;
+    for (ptrdiff_t k = 0; k < count; k++) rounded[k] = RoundedBits(x[k]);
+  });
+  ProductOfCopiedRows<V, Weight>(p);
+}
+
 // int8 weights, widened to float32 in registers.
 template <typename V>
 static void WidenedInt8Product(const PanelProduct<float>& p) {
-  if (p.rows_copy != nullptr && p.rows_copy->in_bytes) return ProductOfRoundedRows<V, Int8Quad, RoundRowToInt8>(p);
-  Product<V, Int8Quad, Operands::kRows>(p);
+  if (p.rows_copy == nullptr || !p.rows_copy->in_bytes) return Product<V, Int8Quad, Operands::kRows>(p);
+  // The integers times their scale, NaN for a row that is not finite.
+  auto* rounded = reinterpret_cast<float*>(p.rows_copy->words);
+  QuantizeRows(p, kInt8Limit, [&](ptrdiff_t row, ptrdiff_t block, const int16_t* q, ptrdiff_t count) {
+    float* to = rounded + row * p.depth + block * kInt8BlockRows;
+    const float scale = p.rows_copy->factors[row * BlocksOf(p.depth) + block];
+    for (ptrdiff_t k = 0; k < count; k++) to[k] = q[k] * scale;
+  });
+  ProductOfCopiedRows<V, Int8Quad>(p);
 }
 
 }  // namespace

@@ -123,8 +123,7 @@ struct LayerStep {
         for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases + k, kChunk<T>, sums + row * width + k);
       }
     } else {
-      for (ptrdiff_t row = 0; row < rows.count; row++) std::copy_n(biases, width, sums + row * width);
-      AddSkippedInput(network, panel, x, x_stride, rows.count, sums);
+      FillWithSkippedInput(network, panel, biases, x, x_stride, rows.count, sums);
     }
     panels->Run(step, panel);
     if (!layout.projection.present()) CopyColumns(step.UnitsOf(panel));

@@ -28,17 +28,21 @@ void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const 
   }
 }
 
-// Adds x [rows][H], x_stride apart, to every gate of z [rows][z_width].
+// z [rows][z_width] = the biases [z_width], plus x [rows][H], x_stride apart, in every gate.
 template <typename T>
-void AddSkippedInput(const Network<T>& network, ptrdiff_t panel, const T* x, ptrdiff_t x_stride, ptrdiff_t rows, T* z) {
-  const ptrdiff_t units = network.panel_units();
+void FillWithSkippedInput(const Network<T>& network, ptrdiff_t panel, const T* biases, const T* x, ptrdiff_t x_stride,
+                          ptrdiff_t rows, T* z) {
+  const ptrdiff_t units = network.panel_units(), width = network.z_width();
   // Units of the panel; x has no padding to read.
   const ptrdiff_t valid = std::min(units, network.options().units - panel * units);
-  for (ptrdiff_t row = 0; row < rows; row++) {
-    const T* source = x + row * x_stride + panel * units;
-    T* target = z + row * network.z_width();
+  for (ptrdiff_t row = 0; row < rows; row++, x += x_stride, z += width) {
+    std::copy_n(biases, width, z);
     for (ptrdiff_t gate = 0; gate < network.z_input_width(); gate += units) {
-      for (ptrdiff_t k = 0; k < valid; k++) target[gate + k] += source[k];
+      const auto add = [&](ptrdiff_t first, ptrdiff_t count) {
+        for (ptrdiff_t k = first; k < first + count; k++) z[gate + k] = biases[gate + k] + x[panel * units + k];
+      };
+      // Chunks, as in FillWithBiases.
+      for (ptrdiff_t k = 0; k < valid; k += kChunk<T>) valid - k < kChunk<T> ? add(k, valid - k) : add(k, kChunk<T>);
     }
   }
 }

@@ -80,8 +80,7 @@ class PseudoLayerForward {
     const T* bias = memory_.bias + panel * z_width;
     T* z = memory_.record.z + (panel * memory_.z_rows + held_row) * z_width;
     if (!layout_.input.present()) {
-      for (ptrdiff_t row = 0; row < rows; row++) std::copy_n(bias, z_width, z + row * z_width);
-      AddSkippedInput(network_, panel, x, layout_.input_size, rows, z);
+      FillWithSkippedInput(network_, panel, bias, x, layout_.input_size, rows, z);
       return;
     }
     PanelProduct<T> product{};

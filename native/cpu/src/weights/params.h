@@ -31,6 +31,12 @@ struct Params {
         case WeightFormat::kInt8Products:
           return kernels.product_int8(*product);
         case WeightFormat::kBfloat16Products:
+          if (const float* rounded = quantized->RoundedOf(matrix);
+              product->rows > kBytesBoundRows && rounded != nullptr) {
+            const ptrdiff_t begin = matrix.PanelBegin<float>(panel) - matrix.offset;
+            matrix.StridesOf<float>(panel).Point(product, rounded + begin, first_row);
+            return kernels.bfloat16.rounded_product(*product);
+          }
           return kernels.bfloat16.product(*product);
         default:
           return kernels.product_bfloat16(*product);
@@ -63,6 +69,9 @@ struct Params {
   }
 
   WeightFormat format() const { return quantized == nullptr ? WeightFormat::kNative : quantized->format(); }
+
+  // Rows that wait for the bytes of the weights, not for the instructions that widen these.
+  static constexpr ptrdiff_t kBytesBoundRows = 4;
 
   // The most rows of a matrix that one product may be about.
   ptrdiff_t DepthBlock(ptrdiff_t depth) const { return IsInt8(format()) ? depth : std::min(depth, kDepthBlock); }

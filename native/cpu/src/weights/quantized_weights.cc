@@ -9,8 +9,13 @@
 
 namespace cudnn_rnn {
 
+// Matrices that stay in a second-level cache: of larger ones half the bytes are worth more than the instructions that
+// widen them.
+constexpr size_t kMostRoundedBytes = 1 << 20;
+
 // Two passes over the matrices: the first assigns places, the second converts into one allocation.
-QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format)
+QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format,
+                                   bool keeps_rounded)
     : format_(format) {
   Measure(network);
   words_ = MemoryBlock(static_cast<size_t>(end_.words) * sizeof(uint32_t));
@@ -19,6 +24,7 @@ QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* p
   scales_.resize(end_.scales);
   column_sums_.resize(end_.column_sums);
   for (const PanelMatrix& matrix : matrices_) Convert(matrix, params);
+  if (kRoundsProducts && format == WeightFormat::kBfloat16Products && keeps_rounded) Round(params);
 }
 
 QuantizedWeights::QuantizedWeights(const Network<float>& network, BlockCache* blocks)
@@ -67,6 +73,20 @@ QuantizedWeights::Place QuantizedWeights::PlaceOf(const PanelMatrix& matrix, ptr
   const auto& [first, size, groups] = places_[matrix.number];
   return {first.words + panel * size.words, first.scales + panel * size.scales,
           first.column_sums + panel * size.column_sums};
+}
+
+void QuantizedWeights::Round(const float* params) {
+  for (const PanelMatrix& matrix : matrices_) {
+    const ptrdiff_t last = matrix.panels - 1;
+    const ptrdiff_t size =
+        matrix.PanelBegin<float>(last) - matrix.offset + matrix.depth * matrix.ChunksOf(last) * kChunk<float>;
+    const size_t bytes = static_cast<size_t>(size) * sizeof(float);
+    MemoryBlock& block = rounded_.emplace_back();
+    if (bytes > kMostRoundedBytes) continue;
+    block = MemoryBlock(bytes);
+    auto* values = reinterpret_cast<float*>(block.data());
+    for (ptrdiff_t k = 0; k < size; k++) values[k] = RoundedToBfloat16(params[matrix.offset + k]);
+  }
 }
 
 // One matrix. Runs on the queue's thread, once for the life of the weights.

@@ -15,7 +15,8 @@ namespace cudnn_rnn {
 
 class QuantizedWeights {
  public:
-  QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format);
+  // keeps_rounded: of kBfloat16Products, small matrices are kept as rounded float32 too.
+  QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format, bool keeps_rounded = false);
   // The places of kBfloat16Products, which RoundPanel fills. The memory is of `blocks` and returns there.
   QuantizedWeights(const Network<float>& network, BlockCache* blocks);
   ~QuantizedWeights();
@@ -31,6 +32,12 @@ class QuantizedWeights {
   // Points a product at the copy of a panel, from row `first_row` of the depth on: a multiple of 4, and 0 for int8,
   // whose scales and sums are of all rows.
   void Point(PanelProduct<float>* product, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const;
+
+  // The matrix as rounded float32 in the places of the parameters; null if it is not kept so.
+  const float* RoundedOf(const PanelMatrix& matrix) const {
+    return !kRoundsProducts || rounded_.empty() ? nullptr
+                                                : reinterpret_cast<const float*>(rounded_[matrix.number].data());
+  }
 
  private:
   // The places of a panel's parts, or their numbers.
@@ -49,6 +56,7 @@ class QuantizedWeights {
   // Assigns the places of all panels.
   void Measure(const Network<float>& network);
   void Convert(const PanelMatrix& matrix, const float* params);
+  void Round(const float* params);
   void ConvertToBfloat16(decltype(Bfloat16Products<float>::pairs) pairs, const float* params, const PanelMatrix& matrix,
                          ptrdiff_t panel) const;
   void ConvertToInt8(const float* source, const PanelMatrix& matrix, ptrdiff_t panel, const Place& place);
@@ -73,6 +81,7 @@ class QuantizedWeights {
   ptrdiff_t items_ = 0;
   std::vector<MatrixPlace> places_;  // by number of the matrix
   MemoryBlock words_;
+  std::vector<MemoryBlock> rounded_;  // by number of the matrix, without data if it is large
   std::vector<float> scales_;
   std::vector<int32_t> column_sums_;
 };
