@@ -1,7 +1,7 @@
 import { codedRangeError, FLAG, integerFrom, listOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 
-const FORM = where(listOf(integerFrom(0)), '[T,E] or [E]', (sizes) => sizes.length === 1 || sizes.length === 2)
+const FORM = where(listOf(integerFrom(0)), '[T,E] or [E]', (sizes) => sizes.length < 3 && (sizes.at(-1) ?? 0) > 0)
 
 /**
  * The numbers of each row in another form, in their order from row to row of [T,E]: a sequence as one vector, a vector as a

@@ -33,5 +33,6 @@ it('rearrange gives sequences of any number of steps other columns, also behind 
 it('rearrange of fewer columns is exported to ONNX, of any number of steps', async () => {
   using backend = openReferenceBackend()
   using model = sequential(backend, [rearrange({ from: [0, 6], to: [0, 3] })], { inputSize: 6 })
+  expect(() => rearrange({ from: [0], to: [0] })).toThrow(coded('ERR_INVALID_OPTION'))
   expect((await model.export('onnx')).length).toBeGreaterThan(0)
 })

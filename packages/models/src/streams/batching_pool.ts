@@ -136,7 +136,12 @@ export class BatchingPool<State, Handle = PooledStream<State>>
     this.#open.add(stream)
     if (checked !== undefined) this.#change(stream, () => this.#network.restore(stream.row, checked))
     else if (reused !== undefined) this.#change(stream, () => this.#network.reset(stream.row))
-    return this.#handleOf(new PoolStream(this, stream))
+    try {
+      return this.#handleOf(new PoolStream(this, stream))
+    } catch (error) {
+      this.close(stream)
+      throw error
+    }
   }
 
   stats(): StreamPoolStats {

@@ -72,13 +72,13 @@ export class WorkerStream<State = RnnStreamState> extends Inspectable {
         { maxQueued: this.#maxQueued, waiting: this.waiting },
       )
     }
-    return this.#worker.step(this.#id, given)
+    return this.#worker.call('step a stream', STREAM_CALL.step, this.#id, { tensor: given })
   }
 
   /** A copy of the state, after the steps called before. */
   async state(): Promise<State> {
     this.#checkOpen()
-    return this.#worker.readState<State>(this.#id)
+    return this.#worker.call('read the state of a stream', STREAM_CALL.state, this.#id)
   }
 
   /**
@@ -87,13 +87,13 @@ export class WorkerStream<State = RnnStreamState> extends Inspectable {
    */
   async restore(state: State): Promise<void> {
     this.#checkOpen()
-    await this.#worker.restore(this.#id, state)
+    await this.#worker.call('restore a stream', STREAM_CALL.restore, this.#id, { value: state })
   }
 
   /** Zeroes the state. Throws RangeError `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`; Error `ERR_STREAM_WORKER_LOST`. */
   reset(): void {
     this.#checkOpen()
-    this.#worker.reset(this.#id)
+    this.#worker.send('reset a stream', [STREAM_CALL.reset, this.#id])
   }
 
   /** Rejects calls that wait with `ERR_STREAM_CLOSED` and gives the place in the worker to the next stream. */
@@ -183,7 +183,7 @@ export class StreamWorker {
       this.#terminate()
       this.#lose(error)
     }
-    this.#turn = new EndOfTurn(guarded(() => this.#send(), fail))
+    this.#turn = new EndOfTurn(guarded(() => this.#post(), fail))
     thread.on(
       'message',
       guarded((message: unknown) => this.#receive(message), fail),
@@ -224,24 +224,30 @@ export class StreamWorker {
   open<State>(maxQueued: number): WorkerStream<State> {
     const id = ++this.#lastStream
     this.#calls.set(id, new PendingCalls())
-    this.#write('open a stream', [STREAM_CALL.open, id])
+    this.send('open a stream', [STREAM_CALL.open, id])
     return new WorkerStream<State>(this, id, maxQueued)
   }
 
-  step(stream: number, frame: Tensor): Promise<Tensor> {
-    return this.#call('step a stream', STREAM_CALL.step, stream, { tensor: frame })
+  /**
+   * A call that the worker answers. The promise is registered when the call can no longer fail here: otherwise its rejection would
+   * be unhandled.
+   */
+  call<Result>(action: string, kind: number, stream: number, part?: MessagePart): Promise<Result> {
+    const calls = entryOf(this.#calls, stream)
+    // 32 bits, as the message has: a call of the same number was answered long ago.
+    const call = (this.#lastCall + 1) | 0
+    this.send(action, [kind, stream, call], part)
+    this.#lastCall = call
+    const isStep = kind === STREAM_CALL.step
+    if (isStep) this.#waiting++
+    if (this.#pending++ === 0) this.#thread.ref()
+    return calls.add(call, isStep)
   }
 
-  readState<State>(stream: number): Promise<State> {
-    return this.#call('read the state of a stream', STREAM_CALL.state, stream)
-  }
-
-  restore(stream: number, state: unknown): Promise<void> {
-    return this.#call('restore a stream', STREAM_CALL.restore, stream, { value: state })
-  }
-
-  reset(stream: number): void {
-    this.#write('reset a stream', [STREAM_CALL.reset, stream])
+  /** A call without an answer, or a part of one with an answer: it leaves at the end of the turn. */
+  send(action: string, numbers: readonly number[], part?: MessagePart): void {
+    this.#messages.write(action, numbers, part)
+    this.#turn.now()
   }
 
   close(stream: number): void {
@@ -249,11 +255,11 @@ export class StreamWorker {
     this.#calls.delete(stream)
     this.#settled(calls.size, calls.steps)
     calls.rejectAll(streamClosed)
-    this.#write('close a stream', [STREAM_CALL.close, stream])
+    this.send('close a stream', [STREAM_CALL.close, stream])
   }
 
   poolStats(): Promise<StreamPoolStats> {
-    return this.#call('read statistics', STREAM_CALL.stats, WORKER)
+    return this.call('read statistics', STREAM_CALL.stats, WORKER)
   }
 
   /** Ends the thread; calls that wait are rejected with `reason`. */
@@ -281,25 +287,7 @@ export class StreamWorker {
     for (const each of calls) each.rejectAll(ended)
   }
 
-  /** The promise is registered when the call can no longer fail here: otherwise its rejection would be unhandled. */
-  #call<Result>(action: string, kind: number, stream: number, part?: MessagePart): Promise<Result> {
-    const calls = entryOf(this.#calls, stream)
-    // 32 bits, as the message has: a call of the same number was answered long ago.
-    const call = (this.#lastCall + 1) | 0
-    this.#write(action, [kind, stream, call], part)
-    this.#lastCall = call
-    const isStep = kind === STREAM_CALL.step
-    if (isStep) this.#waiting++
-    if (this.#pending++ === 0) this.#thread.ref()
-    return calls.add(call, isStep)
-  }
-
-  #write(action: string, numbers: readonly number[], part?: MessagePart): void {
-    this.#messages.write(action, numbers, part)
-    this.#turn.now()
-  }
-
-  #send(): void {
+  #post(): void {
     const { message, transfer } = this.#messages.take()
     this.#thread.postMessage(message, transfer)
   }

@@ -533,6 +533,21 @@ describe('maxQueued', () => {
 })
 
 describe('streamPoolOf', () => {
+  it('gives the handles that the caller makes of streams, and opens none that cannot be made', async () => {
+    let isBroken = false
+    const pool = streamPoolOf(new SummingRows({}), { maxStreams: 1 }, (stream) => {
+      if (isBroken) throw new Error('no handle')
+      return { add: (value: number) => stream.step(frame(value)), close: () => stream.close() }
+    })
+    const counter = pool.open()
+    expect((await counter.add(3)).data).toEqual(Float32Array.of(3, 1))
+    counter.close()
+    isBroken = true
+    expect(() => pool.open()).toThrow('no handle')
+    expect(pool.stats().streams).toBe(0)
+    expect(() => streamPoolOf(new SummingRows({}), {}, 3 as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+  })
+
   it.each<[string, string, unknown]>([
     ['ERR_INVALID_OPTION_TYPE', 'null', null],
     ['ERR_INVALID_OPTION_TYPE', 'text', 'network'],
