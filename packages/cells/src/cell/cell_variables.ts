@@ -40,10 +40,8 @@ const BUILD_OPTIONS = {
   seed: optional(integerFrom(0)),
 }
 
-/** Options of {@link CellVariables.build}. */
 export interface BuildOptions extends OptionsOf<typeof BUILD_OPTIONS> {}
 
-/** Checks the arguments of {@link CellVariables.build}. */
 export function checkBuild(name: string, inputSize: number, options: BuildOptions): void {
   checkArguments(`build ${name}`, { inputSize }, { inputSize: SIZE })
   checkOptions(`build ${name}`, options, BUILD_OPTIONS)

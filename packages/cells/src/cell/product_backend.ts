@@ -5,7 +5,6 @@ import { addProduct } from '@cudnn-rnn/ops/executor'
 /** An executor whose products, and recurrence of LSTMs, cells use: any `Backend`. */
 export type ProductBackend = Pick<Backend, 'name' | 'dtype' | 'products' | 'lstm'>
 
-/** The kernels of a run. */
 export interface HostKernels {
   readonly products: HostProducts
   /** Undefined: the recurrence of LSTMs is computed in TypeScript. */

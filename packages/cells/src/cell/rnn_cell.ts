@@ -39,14 +39,12 @@ type CellInputGradients<State extends CellState> = {
   readonly variables: VariableMap
 }
 
-/** Rules of {@link CellCallOptions}. */
 export const CELL_CALL_OPTIONS = {
   training: optional(FLAG),
   /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
   backend: optional<ProductBackend>(OBJECT),
 }
 
-/** Options of {@link RNNCell.call}. */
 export interface CellCallOptions<Training extends boolean = true> extends OptionsOf<typeof CELL_CALL_OPTIONS> {
   /** False keeps nothing for a backward and drops nothing. Default true. */
   readonly training?: Training | undefined

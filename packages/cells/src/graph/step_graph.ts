@@ -19,7 +19,6 @@ export function rowsOf({ shape }: Pick<Value, 'shape'>): number {
   return elementCount(shape.slice(0, -1))
 }
 
-/** The results of a cell's equations. */
 export interface GraphStep {
   readonly output: Value
   readonly state: StateTree<Value>

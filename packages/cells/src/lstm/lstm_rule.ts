@@ -72,7 +72,6 @@ export function hiddenSize({ numProj, numUnits }: LSTMRule): number {
   return numProj ?? numUnits
 }
 
-/** Columns of the state's two tensors. */
 export function lstmStateSize(rule: LSTMRule): LSTMStateTuple<number> {
   return { c: rule.numUnits, h: hiddenSize(rule) }
 }

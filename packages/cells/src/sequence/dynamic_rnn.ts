@@ -11,7 +11,6 @@ import {
 } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
-/** Options of {@link dynamicRnn}. */
 interface DynamicRnnOptions<State, Training extends boolean = true>
   extends SequenceOptions<State, Training>,
     OptionsOf<typeof LAYOUT_OPTIONS> {}

@@ -33,7 +33,6 @@ export const LAYOUT_OPTIONS = {
 /** Rules of {@link SequenceOptions}. {@link runSequence} checks the state, too. */
 export const SEQUENCE_OPTIONS = { ...CELL_CALL_OPTIONS, ...LENGTH_OPTIONS, initialState: checkedElsewhere<unknown>() }
 
-/** Options of every call on a whole sequence. */
 export interface SequenceOptions<State, Training extends boolean = true>
   extends CellCallOptions<Training>,
     OptionsOf<typeof LENGTH_OPTIONS> {

@@ -50,7 +50,6 @@ type BidirectionalGradients<State extends CellState> = {
   readonly variables: VariableMap
 }
 
-/** Result of {@link stackBidirectionalDynamicRnn}. */
 type BidirectionalResult<State extends CellState, Training extends boolean = true> = {
   /** The last layer's two outputs side by side: forward columns, then backward ones. */
   readonly outputs: FloatTensor

@@ -140,7 +140,6 @@ class KerasGraph {
     return graph.outputs.map(({ value }) => tensorOf(value))
   }
 
-  /** A merge, or a layer of branches. */
   async #joined({ layer, merge, name, output }: GraphNode, operands: readonly Tensor[]): Promise<Written> {
     if (layer instanceof BranchLayer) {
       const both = await cellsOfBothSides(layer)
@@ -219,7 +218,6 @@ class KerasGraph {
     return [y, ...ends]
   }
 
-  /** A Sequential, or a functional model, with its variables. */
   model(graph: ModelGraph, inputs: readonly Tensor[], outputs: readonly Tensor[]) {
     const dtype = {
       ...{ module: 'keras', class_name: 'DTypePolicy', config: { name: this.#dtype }, registered_name: null },
@@ -356,7 +354,6 @@ function ofEachStep({ className, config, variables = {} }: KerasLayer): KerasLay
   }
 }
 
-/** A chain of layers that reads a sequence. */
 async function layersOfSequence(parts: readonly Layer[]): Promise<KerasLayer[]> {
   const all: KerasLayer[] = []
   for (let at = 0; at < parts.length; ) {

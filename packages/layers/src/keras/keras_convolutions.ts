@@ -61,7 +61,6 @@ const ALONG_TIME = {
   activation: ACTIVATION,
 }
 
-/** The same of pictures. */
 const OVER_PICTURES = {
   ...ALONG_TIME,
   kernel_size: extent('kernelSize', 1),
@@ -70,7 +69,6 @@ const OVER_PICTURES = {
   padding: choice('padding', ['valid', 'same']),
 }
 
-/** A number that is 1 if it is absent. */
 const orOne = (own: string) =>
   stated(own, (options, option) => (options.value(option) == null ? 1 : options.count(option)))
 
@@ -213,7 +211,6 @@ export const CONVOLUTIONS = {
   },
 } satisfies Readonly<Record<string, KerasClass>>
 
-/** The same of pictures. */
 export const CONVOLUTIONS_2D = {
   Conv2D: {
     pictures: true,

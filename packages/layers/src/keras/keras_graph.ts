@@ -256,7 +256,6 @@ function firstOf(key: string): unknown {
 /** Arguments that are inputs, with their places. */
 const SOURCES: ReadonlyMap<string, number> = new Map(Object.entries({ inputs: 0, query: 0, value: 1, key: 2 }))
 
-/** Layers that read other sequences. */
 const ATTENTION = new Set(['MultiHeadAttention', 'Attention', 'AdditiveAttention'])
 
 /** The tensors that a call takes, and its other arguments as options. */

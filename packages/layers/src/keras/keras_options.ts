@@ -61,7 +61,6 @@ export class KerasOptions {
     throw this.wrong(option, `one or two integers >= ${minimum}`)
   }
 
-  /** A list of integers, at least `minimum`. */
   sizes(option: string, minimum: number): readonly number[] {
     const value = this.value(option)
     const isSize = (size: unknown) => Number.isSafeInteger(size) && (size as number) >= minimum

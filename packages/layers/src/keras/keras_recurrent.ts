@@ -147,7 +147,6 @@ function weighted(units: number, ...factors: readonly [number, number]) {
   return { definition: dense({ units }), variables: [kernel, { data: new Float64Array(units), shape: [units] }] }
 }
 
-/** Networks and cells by name. */
 export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
 
 /**
@@ -240,7 +239,6 @@ function cellLayer(backend: Backend, network: ImportedCell, name: { readonly nam
   return rnn(cell, { inputSize, ...name })
 }
 
-/** A layer whose variables have `values`. */
 function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
   return { definition, assign: (layer) => assignAll(backend, [layer], values) }
 }

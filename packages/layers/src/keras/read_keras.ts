@@ -57,7 +57,6 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
   }
 }
 
-/** A call that is checked. */
 interface PlannedCall {
   /** Numbers of its part; of a merge or an input none. */
   readonly part?: number

@@ -76,7 +76,6 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
   return definition
 }
 
-/** The layer of a cell. */
 export function builtCell(
   definition: LayerDefinition,
   cell: RNNCell<CellState>,
@@ -108,7 +107,6 @@ interface CellPass extends Pick<Pass, 'lengths' | 'keepsStates'> {
   readonly isTraining: boolean
 }
 
-/** A cell over a sequence. */
 interface CellRun {
   /** The output, and the final states where the pass keeps them. */
   readonly results: readonly BackendTensor[]

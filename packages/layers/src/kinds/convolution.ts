@@ -33,7 +33,6 @@ const SHARED_OPTIONS = {
   biasInitializer: INITIALIZER,
 }
 
-/** What both convolutions have. */
 type ConvolutionOptions = LayerOptions & OptionsOf<typeof SHARED_OPTIONS>
 
 const OPTIONS_1D = {

@@ -56,7 +56,6 @@ function refusal(layer: string, rule: string) {
 
 const OPTIONS = { ...LAYER_OPTIONS, maskValue: NUMBER, padding: oneOf(PADDINGS) }
 
-/** Options of {@link masking}. */
 export interface MaskingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /** Keras' `Masking`: steps whose columns all are `maskValue` are none. The input of a model, so without a gradient. */

@@ -130,7 +130,6 @@ export function channelsOf(
   return features / height
 }
 
-/** Rows of the output. */
 export function outputHeight({ height, size, strides, padding }: WindowSizes): number {
   return windowCount(height, size[1], strides[1], padding === 'same' ? padding : 'valid')
 }
@@ -140,7 +139,6 @@ export function isOfOneStep({ size, strides }: WindowSizes): boolean {
   return size[0] === 1 && strides[0] === 1
 }
 
-/** The lengths of rows of windows. */
 export function windowLengths({ size, strides, padding }: WindowSizes, lengths: Int32Array): Int32Array {
   return lengths.map((length) => windowCount(length, size[0], strides[0], padding))
 }

@@ -19,7 +19,6 @@ const OPTIONS = {
   beamWidth: checkedElsewhere<number | undefined>(),
 }
 
-/** Options of `decode`. */
 export interface DecodeOptions<State = undefined> extends PredictOptions, OptionsOf<typeof OPTIONS> {
   /** Scores prefixes of a beam search beside the logits: `characterScorer`, `wordScorer`, or your own. */
   readonly scorer?: PrefixScorer<State> | undefined

@@ -11,10 +11,8 @@ const OPTIONS = {
   batch: optional(integerFrom(1)),
 }
 
-/** Options of `stream`. */
 export interface ModelStreamOptions extends OptionsOf<typeof OPTIONS> {}
 
-/** An input of a step that is checked. */
 interface Given {
   readonly name: string
   readonly shape: readonly number[]

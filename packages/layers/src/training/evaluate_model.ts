@@ -43,7 +43,6 @@ const OPTIONS = {
   signal: optional(SIGNAL),
 }
 
-/** Options of `evaluate`. */
 export interface EvaluateOptions extends OptionsOf<typeof OPTIONS> {}
 
 export type ModelMetrics = {

@@ -84,7 +84,6 @@ const RECORD_KEY = 'training_record'
 /** Name of all checkpoints, before the step. */
 const NAME = 'model'
 
-/** The folder of the best checkpoints. */
 export const BEST = 'best'
 
 /** The lock of the process that trains. */
@@ -289,7 +288,6 @@ interface Place {
   readonly store: FileStore | undefined
 }
 
-/** A checkpoint that may be restored. */
 interface Candidate {
   readonly prefix: string
   readonly store: FileStore | undefined

@@ -190,7 +190,6 @@ export class TrainingLoop<Batch> {
     if (this.#mustSettle(work)) await this.#settle(queued)
   }
 
-  /** The batches between the beginning and the end of a run. */
   get #openBatches() {
     return required(this.#batches, 'the loop opens its batches before the first step')
   }
@@ -249,7 +248,6 @@ export class TrainingLoop<Batch> {
     if (this.#hasStopped) this.#ending ??= 'stopped early'
   }
 
-  /** Adds a step to the history. */
   #note({ step, loss, skipped }: StepReport, metrics: StepReport['metrics']): void {
     if (skipped) this.#recent.skipped++
     else {
@@ -356,7 +354,6 @@ export class TrainingLoop<Batch> {
     return step % (this.#options.saveEvery ?? Number.POSITIVE_INFINITY) === 0
   }
 
-  /** Whether early stopping has stopped the training. */
   get #hasStopped(): boolean {
     return (this.#best?.evaluationsSince ?? 0) >= (this.#options.earlyStopping?.patience ?? Number.POSITIVE_INFINITY)
   }

@@ -105,7 +105,6 @@ export async function trainingStep<Batch>(
   }
 }
 
-/** Disposes tensors at the end of a block. */
 function disposing(tensors: readonly BackendTensor[]): Disposable {
   return {
     [Symbol.dispose]() {
@@ -114,7 +113,6 @@ function disposing(tensors: readonly BackendTensor[]): Disposable {
   }
 }
 
-/** Results of a step on the executor. */
 interface Queued {
   readonly losses: readonly WeightedLoss[]
   readonly norm: BackendTensor

@@ -54,7 +54,6 @@ export function checkFloats(
   return { data, shape, dtype }
 }
 
-/** `shape` without `axis`. */
 export function withoutAxis(shape: readonly number[], axis = -1): number[] {
   return shape.filter((_, index) => index !== (axis < 0 ? shape.length + axis : axis))
 }
@@ -64,7 +63,6 @@ export function emptyLike(like: FloatArray, length = like.length): FloatArray {
   return arrayTypeOf(like) === 'Float32Array' ? new Float32Array(length) : new Float64Array(length)
 }
 
-/** A host tensor of floating-point numbers. */
 export type FloatTensor = Tensor<FloatArray>
 
 /** The sum of all elements, in double precision. */

@@ -45,7 +45,6 @@ interface TapeContents {
   readonly kept: KernelTapeMemory
 }
 
-/** The tape of one training forward. */
 class KernelTape extends RnnTape<TapeContents> {
   /** A backward that is still queued keeps the memory until it is done. */
   protected override free({ kept }: TapeContents): void {
