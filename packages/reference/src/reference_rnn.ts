@@ -46,10 +46,9 @@ import { clipInitialCellGradients, clipInitialCells, storedCellClip } from './ce
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
 import { createLayerRecord, type LayerRecord, layerForward } from './layer_forward.js'
-import { type LayerParams, layerParams } from './layer_params.js'
+import { type LayerParams, layerParams, type PreparedNetwork } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
 import { withoutPadding } from './padding.js'
-import type { PreparedNetwork } from './prepared_network.js'
 import { ReferenceStream } from './reference_stream.js'
 import { timeOrder } from './time_order.js'
 

@@ -247,3 +247,24 @@ export function changeTogether(cells: readonly CellVariables[], change: () => vo
     throw error
   }
 }
+
+/** Names of the kernel and the bias of a dense layer within a cell. */
+type DenseNames = readonly [kernel: string, bias: string]
+
+export function denseNames(scope: string): DenseNames {
+  return [`${scope}/kernel`, `${scope}/bias`]
+}
+
+export function kernelSpec(name: string, ...shape: readonly number[]): VariableSpec {
+  return { name, shape, initializer: 'glorot_uniform' }
+}
+
+/** The variables of a dense layer, whose bias starts at `start`. */
+export function denseSpecs(
+  [kernel, bias]: DenseNames,
+  rows: number,
+  columns: number,
+  start: VariableInitializer = 0,
+): VariableSpec[] {
+  return [kernelSpec(kernel, rows, columns), { name: bias, shape: [columns], initializer: start }]
+}

@@ -12,8 +12,7 @@ import {
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
-import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
-import { denseNames, denseSpecs } from '../cell/variable_specs.js'
+import { type BuildOptions, checkBuild, denseNames, denseSpecs, type VariableSpec } from '../cell/cell_variables.js'
 import { columnsOf, type GraphStep, type StepGraph } from '../graph/step_graph.js'
 import { MemoryCell } from './memory_cell.js'
 

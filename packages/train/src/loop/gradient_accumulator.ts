@@ -1,7 +1,6 @@
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { checkGradientCount } from '../optimizers/gradient_count.js'
-import type { Trainable } from '../optimizers/trainable.js'
+import { checkGradientCount, type Trainable } from '../optimizers/trainable.js'
 
 /** Loss and gradients of one batch; {@link fit} disposes the tensors. */
 export interface BatchResult {

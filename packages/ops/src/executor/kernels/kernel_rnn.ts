@@ -17,7 +17,7 @@ import { HostTensor } from '../host/host_tensor.js'
 import type { LedgerEntry } from '../memory/ledger.js'
 import { Lifetime } from '../memory/lifetime.js'
 import { checkOwnTape } from '../memory/open_tape.js'
-import { OperandVersions } from '../memory/operand_versions.js'
+import { OperandVersions, RnnTape } from '../memory/rnn_tape.js'
 import { passShapes } from '../arguments/pass_shapes.js'
 import {
   checkBackwardArguments,
@@ -27,7 +27,6 @@ import {
   type RnnOutputGradients,
   type RnnPassSizes,
 } from '../arguments/rnn_arguments.js'
-import { RnnTape } from '../memory/rnn_tape.js'
 import { rnnSummary } from '../memory/summaries.js'
 import { queueCopy } from './boundary_kernels.js'
 import type { KernelNetwork, KernelTapeMemory } from './kernel_boundary.js'
