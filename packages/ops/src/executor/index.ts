@@ -95,7 +95,6 @@ export { withGradient } from './tape/with_gradient.js'
 
 // Random numbers
 
-export { dropoutPositionOf, dropoutStateOf } from './arguments/dropout_position.js'
 export { ofDtype } from './arguments/of_dtype.js'
 export { Philox, philoxBlock } from './philox.js'
 
@@ -129,8 +128,9 @@ export { HostBackend } from './host/host_backend.js'
 export { type HostCompute, type HostOperands, hostKernels } from './host/host_kernels.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { hostRow } from './host/host_row.js'
+export { HostRnn } from './host/host_rnn.js'
 export { HostStates } from './host/host_states.js'
-export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export type { StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { pinBuffer } from './host/pin_buffer.js'
