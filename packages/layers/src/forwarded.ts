@@ -36,7 +36,6 @@ export function forwardedOf({ recording }: GradientTape, result: Value | Forward
   return { output, lengths, outputs, states }
 }
 
-/** Lengths of rows as operations take them. */
 export function lengthsOperand(lengths: Int32Array | null): Tensor<Int32Array> | null {
   return lengths && { data: lengths, shape: [lengths.length] }
 }

@@ -22,7 +22,6 @@ export type LayerInitializer =
 /** Rule of an option that is one: {@link LayerBuild.variables} checks it, against the variable's shape. */
 export const INITIALIZER = checkedElsewhere<LayerInitializer | undefined>()
 
-/** A variable of a layer: its name there, its shape and its initial values. */
 type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
 
 /** A model whose variables are read from a file: they begin as zeros, and have no more elements together than the file. */

@@ -686,7 +686,6 @@ async function ofPictures(layer: Layer, own: () => Promise<KerasLayer>): Promise
   return overPictures(layer, Number(layer.definition.config['height']), await own())
 }
 
-/** A layer of channels, of each row of a picture. */
 async function ofChannels(layer: Layer, own: () => Promise<KerasLayer>): Promise<KerasLayer[]> {
   const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
   return height === 1 ? [await own()] : overPictures(layer, height, await own())

@@ -6,7 +6,6 @@ import type { LayerRecord } from './layer_forward.js'
 import { gateRows, layerMatrices } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
 
-/** Everything the backward of one layer and direction reads and writes. */
 export interface LayerBackward extends LayerPass {
   readonly record: LayerRecord
   /** [T,B,in]: the input of the forward. */

@@ -6,7 +6,6 @@ import { inputSide } from './input_side.js'
 import { gateRows, layerMatrices } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
 
-/** Everything one layer and direction needs to run over a batch of sequences. */
 export interface LayerForward extends LayerPass {
   /** [T,B,in] */
   readonly input: FloatArray

@@ -2,7 +2,6 @@ import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { LayerParams } from './layer_params.js'
 import type { TimeOrder } from './time_order.js'
 
-/** Common parts of the forward and the backward of one layer and direction. */
 export interface LayerPass {
   readonly descriptor: RnnDescriptor
   /** layer·D + direction */

@@ -248,7 +248,6 @@ export function changeTogether(cells: readonly CellVariables[], change: () => vo
   }
 }
 
-/** Names of the kernel and the bias of a dense layer within a cell. */
 type DenseNames = readonly [kernel: string, bias: string]
 
 export function denseNames(scope: string): DenseNames {
@@ -259,7 +258,6 @@ export function kernelSpec(name: string, ...shape: readonly number[]): VariableS
   return { name, shape, initializer: 'glorot_uniform' }
 }
 
-/** The variables of a dense layer, whose bias starts at `start`. */
 export function denseSpecs(
   [kernel, bias]: DenseNames,
   rows: number,

@@ -27,7 +27,6 @@ export interface StepContext {
   gradients: VariableMap
 }
 
-/** An operation without a row. */
 interface Computation {
   readonly name: string
   /** The operands that have gradients. */

@@ -118,7 +118,6 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
   }
 }
 
-/** Columns of all tensors of a state together. */
 function columnsOf(size: StateSize): number {
   return leavesOf(size).reduce((sum, columns) => sum + columns, 0)
 }

@@ -88,7 +88,6 @@ class KerasGraph {
     this.#hasMask = hasMask
   }
 
-  /** A new layer, which is not applied yet. */
   add(layer: KerasLayer, name?: string): Added {
     const added = { layer, name, calls: [] }
     this.#added.push(added)

@@ -240,7 +240,6 @@ export const CONVOLUTIONS_2D = {
 
 type Pool = typeof maxPool2d | typeof averagePool2d
 
-/** Windows of pictures, of which each gives one number of a channel. */
 const pooledPictures =
   (pool: Pool): NonNullable<KerasClass['plan']> =>
   (at, own) => {
@@ -313,7 +312,6 @@ export const spreadPictures = (option: string, own: readonly string[], minimum =
   },
 })
 
-/** Rows of the input, which must be pictures. */
 export function heightOf({ options, input: { height } }: LayerAt): number {
   if (height === undefined) throw options.refused('its input must be pictures [time,height,channels]')
   return height

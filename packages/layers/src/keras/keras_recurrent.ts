@@ -57,7 +57,6 @@ export interface RecurrentPlan {
   readonly steps?: readonly number[]
 }
 
-/** A layer, and the function that writes its variables. */
 export interface Made {
   readonly definition: LayerDefinition
   readonly assign?: (layer: Layer) => Promise<void> | void
@@ -243,7 +242,6 @@ function assigning(backend: Backend, definition: LayerDefinition, values: readon
   return { definition, assign: (layer) => assignAll(backend, [layer], values) }
 }
 
-/** Gives the variables of layers their values, in their order. */
 export function assignAll(backend: Backend, layers: readonly Layer[], values: readonly Tensor<FloatArray>[]): void {
   const variables = layers.flatMap((layer) => layer.variables)
   for (const [index, value] of values.entries()) variables[index]?.assign(ofDtype(backend.dtype, value))

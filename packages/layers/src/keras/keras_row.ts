@@ -129,7 +129,6 @@ export const extent = (own: string, absent: number | string) =>
     return options.pair(option, size)
   })
 
-/** Two numbers, each an option here. */
 export const ends = (before: string, after: string): KerasOption => ({
   own: `${before}, ${after}`,
   read: ({ options }, option) => {

@@ -39,7 +39,6 @@ export interface Windows {
   readonly hasZeros: boolean
 }
 
-/** How many windows `count` steps have. */
 export function windowCount(count: number, size: number, stride: number, padding: Padding | number): number {
   if (padding === 'same' || padding === 'causal') return Math.ceil(count / stride)
   const padded = count === 0 || padding === 'valid' ? count : count + 2 * padding

@@ -51,7 +51,6 @@ export interface GraphNode {
   readonly merge?: MergeName
 }
 
-/** Layers one behind the other. */
 export function chainNodes(count: number, input: Ref, firstSource: number, firstLayer = 0): PlanNode[] {
   return Array.from({ length: count }, (_, k) => {
     return { layer: firstLayer + k, from: k === 0 ? input : ([firstSource + k - 1, 0] as const) }

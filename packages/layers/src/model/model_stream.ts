@@ -180,7 +180,6 @@ export class ModelStream {
   }
 }
 
-/** A step as several. */
 function repeated({ data, shape }: Tensor, steps: number): Tensor {
   if (steps === 1) return { data, shape: [1, ...shape] }
   const all = new (data.constructor as Float32ArrayConstructor)(steps * data.length)

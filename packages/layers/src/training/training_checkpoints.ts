@@ -269,7 +269,6 @@ export class TrainingCheckpoints implements TrainingSaver {
     }
   }
 
-  /** The folder of the system, or the store. */
   #place(kind: 'latest' | 'best'): Place {
     const isBest = kind === 'best'
     if (this.#store !== undefined) {

@@ -32,7 +32,6 @@ export function weightOf(batch: unknown, { weight }: BatchResult): number {
   return Array.isArray(rows) ? rows.length : 1
 }
 
-/** The loss of a batch, and its weight in their mean. */
 export interface WeightedLoss {
   readonly loss: number | BackendTensor
   readonly weight: number
@@ -73,7 +72,6 @@ export class GradientAccumulator {
     }
   }
 
-  /** Weight of all batches together. */
   get weight(): number {
     return this.#total
   }

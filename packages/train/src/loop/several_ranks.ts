@@ -262,7 +262,6 @@ export class SeveralRanks extends TrainingRanks {
     })
   }
 
-  /** The place of a rank's rows in the whole tensor. */
   #placeOf(
     { tensors, axes }: BatchRows,
     index: number,

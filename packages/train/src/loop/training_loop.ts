@@ -44,7 +44,6 @@ export interface FitResult {
   readonly ranks?: readonly RankSeconds[]
 }
 
-/** A step whose outcome is not reported yet. */
 interface QueuedStep {
   readonly number: number
   readonly work: TrainingStep
@@ -59,7 +58,6 @@ export class TrainingLoop<Batch> {
   readonly #ranks: TrainingRanks
   readonly #settings: TrainingRecord['settings']
   readonly #rateOf: Schedule
-  /** Everything that a checkpoint holds. */
   readonly #tensors: TrainedTensors
   readonly #skipped: readonly SkippedCheckpoint[]
   /** Undefined if this rank failed to open its data, which the first call of all ranks throws. */

@@ -30,7 +30,6 @@ interface StepOutcome {
   readonly skipped: boolean
 }
 
-/** A step that is computed or queued. */
 export interface TrainingStep {
   /** The outcome is computed: to wait for it costs nothing. */
   readonly isKnown: boolean

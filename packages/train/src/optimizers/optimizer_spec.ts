@@ -53,7 +53,6 @@ export interface CommonOptions extends PerVariableOptions, OptionsOf<typeof COMM
 export const RULE_NUMBER = checkedElsewhere<number | undefined>()
 export const RULE_FLAG = checkedElsewhere<boolean | undefined>()
 
-/** Values of options of a rule, by their names. */
 export type Settings = Readonly<Record<string, number | boolean>>
 
 /** An optimizer in terms of a rule of the executors. */
