@@ -3,7 +3,7 @@ import { checkArguments, checkedElsewhere, codedRangeError, kind, TEXT } from '@
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import { allocating, checkDimensions, Philox } from '@cudnn-rnn/ops/executor'
-import { checkedHostTensor } from './host_tensor.js'
+import { checkedHostTensor } from './forwarded.js'
 
 /** Fills the initial values of a variable of `shape`; `random` is the layer's own. */
 export type LayerInitializerFunction = (values: FloatArray, shape: readonly number[], random: Philox) => void

@@ -3,7 +3,7 @@ import { checkOptions, codedRangeError, integerFrom, optional, type OptionsOf } 
 import { type RowNetwork, type StreamPool, streamPoolOf, type StreamPoolOptions } from '@cudnn-rnn/models'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { checkStreamRows, checkTensor } from '@cudnn-rnn/ops/executor'
-import { hostTensor } from '../host_tensor.js'
+import { hostTensor } from '../forwarded.js'
 import type { Layer } from '../layer.js'
 import { featuresOf } from '../signal.js'
 import type { GraphStream, PlanInput } from './model_graph.js'
