@@ -192,51 +192,25 @@ const MULTIPLIER = { depth_multiplier: orOne('multiplier') }
 const NO_OUTPUT_PADDING = { output_padding: only(null), groups: only(1) }
 
 /** Keras' convolutions, as one: a dilated, grouped or separable kernel is a whole one with zeros. */
-export const CONVOLUTIONS = {
-  Conv1D: {
-    options: { ...ALONG_TIME, ...FILTERS, ...GROUPS },
-    weights: KERNEL_AND_BIAS,
-    plan: convolved(WHOLE),
-  },
-  DepthwiseConv1D: { isRead: true, options: { ...ALONG_TIME, ...MULTIPLIER }, plan: convolved(DEPTHWISE) },
-  SeparableConv1D: {
-    isRead: true,
-    options: { ...ALONG_TIME, ...FILTERS, ...MULTIPLIER },
-    plan: convolved(SEPARABLE, separable),
-  },
-  Conv1DTranspose: {
-    isRead: true,
-    options: { ...ALONG_TIME, ...FILTERS, ...NO_OUTPUT_PADDING },
-    plan: convolved(TRANSPOSED, turned),
-  },
-} satisfies Readonly<Record<string, KerasClass>>
+function convolutions(rank: '1D' | '2D', along: NonNullable<KerasClass['options']>, row: KerasClass) {
+  const read = { ...row, isRead: true }
+  const classOf = (options: KerasClass['options'], plan: NonNullable<KerasClass['plan']>) => ({
+    options: { ...along, ...options },
+    plan,
+  })
+  return {
+    [`Conv${rank}`]: { ...row, ...classOf({ ...FILTERS, ...GROUPS }, convolved(WHOLE)), weights: KERNEL_AND_BIAS },
+    [`DepthwiseConv${rank}`]: { ...read, ...classOf(MULTIPLIER, convolved(DEPTHWISE)) },
+    [`SeparableConv${rank}`]: { ...read, ...classOf({ ...FILTERS, ...MULTIPLIER }, convolved(SEPARABLE, separable)) },
+    [`Conv${rank}Transpose`]: {
+      ...read,
+      ...classOf({ ...FILTERS, ...NO_OUTPUT_PADDING }, convolved(TRANSPOSED, turned)),
+    },
+  } satisfies Readonly<Record<string, KerasClass>>
+}
 
-export const CONVOLUTIONS_2D = {
-  Conv2D: {
-    pictures: true,
-    options: { ...OVER_PICTURES, ...FILTERS, ...GROUPS },
-    weights: KERNEL_AND_BIAS,
-    plan: convolved(WHOLE),
-  },
-  DepthwiseConv2D: {
-    pictures: true,
-    isRead: true,
-    options: { ...OVER_PICTURES, ...MULTIPLIER },
-    plan: convolved(DEPTHWISE),
-  },
-  SeparableConv2D: {
-    pictures: true,
-    isRead: true,
-    options: { ...OVER_PICTURES, ...FILTERS, ...MULTIPLIER },
-    plan: convolved(SEPARABLE, separable),
-  },
-  Conv2DTranspose: {
-    pictures: true,
-    isRead: true,
-    options: { ...OVER_PICTURES, ...FILTERS, ...NO_OUTPUT_PADDING },
-    plan: convolved(TRANSPOSED, turned),
-  },
-} satisfies Readonly<Record<string, KerasClass>>
+export const CONVOLUTIONS = convolutions('1D', ALONG_TIME, {})
+export const CONVOLUTIONS_2D = convolutions('2D', OVER_PICTURES, { pictures: true })
 
 type Pool = typeof maxPool2d | typeof averagePool2d
 
