@@ -1,6 +1,7 @@
-import type { BackendTensor, TensorLike } from '@cudnn-rnn/ops'
-import { type GradientTape, Value } from '@cudnn-rnn/ops/executor'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
+import { checkTensor, type GradientTape, Value } from '@cudnn-rnn/ops/executor'
 
 export type LayerGradients = {
   /** Undefined for class ids, which have none. */
@@ -36,7 +37,27 @@ export function forwardedOf({ recording }: GradientTape, result: Value | Forward
   return { output, lengths, outputs, states }
 }
 
-/** Lengths of rows as operations take them. */
 export function lengthsOperand(lengths: Int32Array | null): Tensor<Int32Array> | null {
   return lengths && { data: lengths, shape: [lengths.length] }
+}
+
+/** A tensor in host memory: itself, or read from its executor. */
+export async function hostTensor(tensor: LayerInput): Promise<Tensor> {
+  return 'read' in tensor ? await tensor.read() : tensor
+}
+
+/**
+ * A tensor of floating numbers in host memory.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`
+ */
+export function checkedHostTensor<Given extends Tensor>(action: string, name: string, tensor: Given): Given {
+  if (isBackendTensor(tensor)) {
+    throw codedTypeError(
+      'ERR_NOT_A_TENSOR',
+      `Cannot ${action} as ${name} must be a tensor of the host: current value is ${describeValue(tensor)}`,
+    )
+  }
+  const data: unknown = (tensor as Given | undefined)?.data
+  return checkTensor(action, name, tensor, { dtype: data instanceof Float64Array ? 'float64' : 'float32' })
 }

@@ -33,8 +33,7 @@ export { TrainingCheckpoints } from './training/training_checkpoints.js'
 // Layers
 
 export { activation } from './kinds/activation.js'
-export { attention, multiHeadAttention } from './kinds/attention.js'
-export { attentionPooling } from './kinds/attention_pooling.js'
+export { attention, attentionPooling, multiHeadAttention } from './kinds/attention.js'
 export { add, concat, multiply } from './kinds/branch_layer.js'
 export { rnn } from './kinds/cell_layer.js'
 export { conv1d, conv2d } from './kinds/convolution.js'

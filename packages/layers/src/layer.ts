@@ -61,7 +61,6 @@ export interface LayerDefinition {
 /** @param others lengths of the values beside the input, which are null if all rows have all steps */
 type OutputLengths = (lengths: Int32Array, others?: readonly (Int32Array | null)[]) => Int32Array
 
-/** Sizes of a layer. */
 export interface LayerSizes {
   readonly output: Signal
   /** Shapes of its variables by their names. */
@@ -89,7 +88,6 @@ export const CALL_OPTIONS = {
   keepStates: optional(FLAG),
 }
 
-/** Options of one pass through a layer or a model. */
 export interface LayerCallOptions extends OptionsOf<typeof CALL_OPTIONS> {}
 
 /** Result of a pass; the tensors are the caller's. */
@@ -103,7 +101,6 @@ export type LayerCallResult = {
 
 const { isTraining: _, ...RECORD_OPTIONS } = CALL_OPTIONS
 
-/** Options of one pass on a tape. */
 export interface LayerRecordOptions extends OptionsOf<typeof RECORD_OPTIONS> {}
 
 /** One pass, as the forward of a layer sees it. */

@@ -3,7 +3,7 @@ import { checkArguments, checkedElsewhere, codedRangeError, kind, TEXT } from '@
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, DTYPES } from '@cudnn-rnn/ops'
 import { allocating, checkDimensions, Philox } from '@cudnn-rnn/ops/executor'
-import { checkedHostTensor } from './host_tensor.js'
+import { checkedHostTensor } from './forwarded.js'
 
 /** Fills the initial values of a variable of `shape`; `random` is the layer's own. */
 export type LayerInitializerFunction = (values: FloatArray, shape: readonly number[], random: Philox) => void
@@ -22,7 +22,6 @@ export type LayerInitializer =
 /** Rule of an option that is one: {@link LayerBuild.variables} checks it, against the variable's shape. */
 export const INITIALIZER = checkedElsewhere<LayerInitializer | undefined>()
 
-/** A variable of a layer: its name there, its shape and its initial values. */
 type VariableSpec = readonly [own: string, shape: readonly number[], initializer: LayerInitializer]
 
 /** A model whose variables are read from a file: they begin as zeros, and have no more elements together than the file. */

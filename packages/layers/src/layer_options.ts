@@ -13,24 +13,20 @@ import type { LayerDefinition } from './layer.js'
 import type { LayerInitializer } from './layer_build.js'
 import { type Signal, signalText } from './signal.js'
 
-/** Rules of the options that every layer has. */
 export const LAYER_OPTIONS = {
   /** Prefix of its variables in a checkpoint. Default: its kind, numbered as Keras does. */
   // `LayerBuild.nameOf` checks it: two layers of a model have different names.
   name: checkedElsewhere<string | undefined>(),
 }
 
-/** Options of every layer. */
 export interface LayerOptions extends OptionsOf<typeof LAYER_OPTIONS> {}
 
-/** Rules of the options that every layer of `layer(…)` has. */
 export const OWN_LAYER_OPTIONS = {
   ...LAYER_OPTIONS,
   /** Initial values of variables by their names, such as tensors of a weight file. Default: the layer's own. */
   initializers: optional<Readonly<Record<string, LayerInitializer>>>(OBJECT),
 }
 
-/** Options of every layer that `layer(…)` defines. */
 export interface OwnLayerOptions extends OptionsOf<typeof OWN_LAYER_OPTIONS> {}
 
 /**

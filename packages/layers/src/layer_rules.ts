@@ -7,7 +7,6 @@ const LIMITS = {
   maximum: optional(NUMBER),
 }
 
-/** Limits of a number. */
 interface NumberLimits extends OptionsOf<typeof LIMITS> {}
 
 /**

@@ -53,8 +53,7 @@ import {
 } from './keras/keras_scales.js'
 import { AXES, NORMALIZE, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
 import { activation } from './kinds/activation.js'
-import { attention, multiHeadAttention, timeSoftmax } from './kinds/attention.js'
-import { attentionPooling } from './kinds/attention_pooling.js'
+import { attention, attentionPooling, multiHeadAttention, timeSoftmax } from './kinds/attention.js'
 import { diagonal } from './kinds/column_factors.js'
 import { columnScale, columnSlope } from './kinds/column_layers.js'
 import { convLstm } from './kinds/conv_lstm.js'
@@ -687,7 +686,6 @@ async function ofPictures(layer: Layer, own: () => Promise<KerasLayer>): Promise
   return overPictures(layer, Number(layer.definition.config['height']), await own())
 }
 
-/** A layer of channels, of each row of a picture. */
 async function ofChannels(layer: Layer, own: () => Promise<KerasLayer>): Promise<KerasLayer[]> {
   const height = featuresOf(layer.input) / Number(layer.definition.config['channels'])
   return height === 1 ? [await own()] : overPictures(layer, height, await own())

@@ -2,12 +2,10 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import type { Recording, TapeVariable, Value } from '@cudnn-rnn/ops/executor'
 
-/** Whose pass it is. */
 interface Owner {
   readonly name: string
 }
 
-/** A pass that was recorded. */
 interface RecordedPass {
   readonly recording: Recording
   readonly output: Value

@@ -8,7 +8,6 @@ import { ANY_FLOATS, checkInputRule, type InputRule } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
 import type { Signal } from './signal.js'
 
-/** The input of a layer of numbers. */
 export interface FeatureSignal extends Signal {
   readonly features: number
 }

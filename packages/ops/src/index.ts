@@ -22,7 +22,7 @@
  * ```
  * @packageDocumentation
  */
-export type { Backend, BackendStats, DeviceGroups } from './contract/backend.js'
+export type { Backend, BackendStats, DeviceGroups, SharedMemory } from './contract/backend.js'
 export {
   type AnyBackendTensor,
   type BackendTensor,
@@ -52,5 +52,4 @@ export type {
   RnnStreamState,
   Tape,
 } from './contract/rnn.js'
-export type { SharedMemory } from './contract/shared_memory.js'
 export type { TrainingSteps } from './contract/training_steps.js'

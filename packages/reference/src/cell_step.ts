@@ -18,7 +18,6 @@ export interface StepForward {
   readonly saved: FloatArray
 }
 
-/** Operands of one backward step. */
 export interface StepBackward {
   readonly units: number
   readonly cellClip: number

@@ -4,7 +4,6 @@ import { gruStep } from './gru_step.js'
 import { lstmStep } from './lstm_step.js'
 import { reluStep, tanhStep } from './plain_step.js'
 
-/** The equations of every cell mode. */
 export const CELL_STEPS: Readonly<Record<CellMode, CellStep>> = Object.freeze({
   lstm: lstmStep,
   gru: gruStep,

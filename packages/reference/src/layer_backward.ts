@@ -2,11 +2,9 @@ import { type FloatArray, hiddenColumns } from '@cudnn-rnn/canonical'
 import { addColumnSums, addProduct, addRow, copyRow, matrix, transposed } from '@cudnn-rnn/ops/executor'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
-import type { LayerRecord } from './layer_forward.js'
+import type { LayerPass, LayerRecord } from './layer_forward.js'
 import { gateRows, layerMatrices } from './layer_params.js'
-import type { LayerPass } from './layer_pass.js'
 
-/** Everything the backward of one layer and direction reads and writes. */
 export interface LayerBackward extends LayerPass {
   readonly record: LayerRecord
   /** [T,B,in]: the input of the forward. */

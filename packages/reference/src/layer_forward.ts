@@ -3,10 +3,9 @@ import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/op
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { inputSide } from './input_side.js'
-import { gateRows, layerMatrices } from './layer_params.js'
-import type { LayerPass } from './layer_pass.js'
+import { gateRows, layerMatrices, type LayerParams } from './layer_params.js'
+import type { TimeOrder } from './time_order.js'
 
-/** Everything one layer and direction needs to run over a batch of sequences. */
 export interface LayerForward extends LayerPass {
   /** [T,B,in] */
   readonly input: FloatArray
@@ -102,4 +101,22 @@ export function layerForward(pass: LayerForward): () => void {
       }
     }
   }
+}
+
+export interface LayerPass {
+  readonly descriptor: RnnDescriptor
+  /** layer·D + direction */
+  readonly pseudoLayer: number
+  readonly params: LayerParams
+  /** The opaque buffer. */
+  readonly flat: FloatArray
+  readonly order: TimeOrder
+  /** T */
+  readonly time: number
+  /** B */
+  readonly batch: number
+  /** Columns of the layer's output, both directions side by side; this one's begin at `outputColumn`. */
+  readonly outputColumns: number
+  readonly outputColumn: number
+  readonly allocate: (length: number) => FloatArray
 }

@@ -9,7 +9,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { type MatrixView, matrix } from '@cudnn-rnn/ops/executor'
+import { type HostMemory, matrix, type MatrixView } from '@cudnn-rnn/ops/executor'
 
 /** Positions of the parameters of one layer and direction in the flat buffer; undefined for absent ones. */
 export interface LayerParams {
@@ -66,4 +66,12 @@ export function layerMatrices(descriptor: RnnDescriptor, params: LayerParams, fl
 /** Rows of the gate matrices: G·H. */
 export function gateRows(descriptor: RnnDescriptor): number {
   return numGates(descriptor) * descriptor.numUnits
+}
+
+/** A network ready for a pass or a stream: its descriptor, the positions of its parameters, and its memory. */
+export interface PreparedNetwork {
+  readonly descriptor: RnnDescriptor
+  /** By pseudo-layer. */
+  readonly layers: readonly LayerParams[]
+  readonly memory: HostMemory
 }

@@ -12,7 +12,6 @@ import {
 } from '@cudnn-rnn/ops/executor'
 import { applyUpdate } from './optimizer_updates.js'
 
-/** The operations on the JavaScript heap. */
 export function referenceKernels(memory: HostMemory): OperationKernels<HostTensor> {
   return Object.assign(new ReferenceStatements(memory), {
     ...hostKernels(memory, hostRow),

@@ -4,7 +4,6 @@ import {
   type FloatArray,
   flatLayout,
   hiddenColumns,
-  Inspectable,
   layoutKey,
   numDirections,
   numPseudoLayers,
@@ -12,44 +11,32 @@ import {
   type ParamLayout,
   packCanonical,
   type RnnDescriptor,
-  type Summary,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
-import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
+import type { RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import {
   allocating,
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkParams,
   checkSelection,
-  checkStream,
-  dropoutPositionOf,
-  dropoutStateOf,
   type HostMemory,
-  HostStepper,
-  type HostTensor,
-  type LedgerEntry,
-  Lifetime,
+  HostRnn,
   OperandVersions,
   type PassShapes,
-  Philox,
   passShapes,
   type RnnForwardInputs,
   type RnnOutputGradients,
   type RnnPassSizes,
   RnnTape,
-  rnnSummary,
   selectedCanonical,
 } from '@cudnn-rnn/ops/executor'
 import { clipInitialCellGradients, clipInitialCells, storedCellClip } from './cell_clip.js'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
-import { createLayerRecord, type LayerRecord, layerForward } from './layer_forward.js'
-import { type LayerParams, layerParams } from './layer_params.js'
-import type { LayerPass } from './layer_pass.js'
+import { createLayerRecord, layerForward, type LayerPass, type LayerRecord } from './layer_forward.js'
+import { type LayerParams, layerParams, type PreparedNetwork } from './layer_params.js'
 import { withoutPadding } from './padding.js'
-import type { PreparedNetwork } from './prepared_network.js'
 import { ReferenceStream } from './reference_stream.js'
 import { timeOrder } from './time_order.js'
 
@@ -78,37 +65,28 @@ function tapeBytes({ layerInputs, dropoutScales, initialCells, records }: TapeCo
 }
 
 /** A network on the reference executor. Its opaque layout is the flat canonical one, which is cuDNN's. */
-export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
-  readonly descriptor: RnnDescriptor
-  readonly paramsSize: number
+export class ReferenceRnn extends HostRnn implements PreparedNetwork {
   readonly layout: ParamLayout
   readonly layers: readonly LayerParams[]
-  readonly memory: HostMemory
-  readonly #life: Lifetime
-  readonly #random: Philox
-  readonly #entry: LedgerEntry
 
   constructor(memory: HostMemory, descriptor: RnnDescriptor) {
-    super()
-    this.memory = memory
-    this.descriptor = descriptor
-    this.layout = flatLayout(descriptor)
-    this.paramsSize = this.layout.size
-    this.layers = layerParams(descriptor, this.layout)
-    this.#life = new Lifetime('rnn', memory.life)
-    this.#random = new Philox(descriptor.seed)
-    this.#entry = memory.ledger.enter('rnns', this)
+    const layout = flatLayout(descriptor)
+    super(memory, descriptor, layout.size)
+    this.layout = layout
+    this.layers = layerParams(descriptor, layout)
   }
 
-  canonicalToParams(canonical: CanonicalParams): HostTensor {
-    this.#life.check('convert canonical parameters')
-    const flat = packCanonical(this.layout, canonical, this.memory.allocate(this.paramsSize))
-    return this.memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
+  protected override pack(canonical: CanonicalParams, params: FloatArray): FloatArray {
+    return packCanonical(this.layout, canonical, params)
+  }
+
+  protected override stream(params: TensorLike, batch: number): ReferenceStream {
+    return new ReferenceStream(this, this.memory.floats(params), batch)
   }
 
   async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
-    const flat = this.memory.floats(this.#checkParams(action, params))
+    const flat = this.memory.floats(this.checkParams(action, params))
     checkSelection(action, selection)
     if (selection === undefined) return allocating(action, () => unpackCanonical(this.layout, flat), flat.byteLength)
     return selectedCanonical(this.descriptor, selection, flat, ({ size }, kind, index) => {
@@ -119,7 +97,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
-    this.#life.check(action)
+    this.life.check(action)
     const { descriptor, memory } = this
     const { sizes, shapes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
@@ -155,7 +133,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       }
       if (layer === descriptor.numLayers - 1) break
       if (training && descriptor.dropout > 0) {
-        const scales = drawDropoutScales(memory.allocate(output.length), descriptor.dropout, this.#random)
+        const scales = drawDropoutScales(memory.allocate(output.length), descriptor.dropout, this.random)
         dropoutScales.push(scales)
         layerInputs.push(scaled(output, scales))
       } else {
@@ -178,7 +156,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
-    this.#life.check(action)
+    this.life.check(action)
     checkOwnTape(tape, ReferenceTape)
     const { sizes, layerInputs, dropoutScales, initialCells, records, params: flat } = tape.contentsFor(this)
     const { descriptor, memory } = this
@@ -218,40 +196,6 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
       inputC: shapes.c && memory.create(shapes.c, states.c),
       params: memory.create([this.paramsSize], flatGradient, layoutKey(descriptor)),
     }
-  }
-
-  stepper(params: TensorLike, batch: number): HostStepper {
-    const given = this.#checkParams('open a stream', params)
-    checkStream(this.descriptor, batch)
-    const owner = { memory: this.memory, life: this.#life, descriptor: this.descriptor, params: given }
-    return new HostStepper(owner, batch, new ReferenceStream(this, this.memory.floats(given), batch))
-  }
-
-  async dropoutState(): Promise<Uint8Array> {
-    this.#life.check('read the dropout state')
-    return dropoutStateOf(this.#random.position)
-  }
-
-  restoreDropoutState(state: Uint8Array): void {
-    this.#life.check('restore the dropout state')
-    this.#random.seek(dropoutPositionOf(state))
-  }
-
-  dispose(): void {
-    if (this.#life.end()) this.#entry.leave()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
-  protected override summary(): Summary {
-    return rnnSummary(this, this.#life)
-  }
-
-  #checkParams(action: string, params: TensorLike): TensorLike {
-    this.#life.check(action)
-    return checkParams(action, this.memory, this.descriptor, this.paramsSize, params)
   }
 
   /** The passes of one layer, forward direction first. */

@@ -2,7 +2,7 @@ import { type FloatArray, hiddenColumns, outputSize } from '@cudnn-rnn/canonical
 import { copyRow, type StreamKernel } from '@cudnn-rnn/ops/executor'
 import { clipInitialCells, storedCellClip } from './cell_clip.js'
 import { layerForward } from './layer_forward.js'
-import type { PreparedNetwork } from './prepared_network.js'
+import type { PreparedNetwork } from './layer_params.js'
 import { timeOrder } from './time_order.js'
 
 /** The carried state of one layer. */

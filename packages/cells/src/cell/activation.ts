@@ -7,7 +7,6 @@ import { newArray } from './float_tensor.js'
 const NAME = keyOf(CELL_ACTIVATIONS)
 const PARAMETERS = ['alpha', 'beta'] as const
 
-/** Rule of an option that is a {@link CellActivation}. */
 export const ACTIVATION = optional<CellActivation>(
   either(
     NAME,

@@ -19,7 +19,6 @@ export const SIZE = integerFrom(1)
 /** A bound that null turns off. */
 export const CLIP = nullable(where(NUMBER, 'a number > 0', (value: number) => value > 0))
 
-/** Rules of {@link CellOptions}. */
 export const CELL_OPTIONS = {
   /** Scope of the variables in a checkpoint. Default: TensorFlow's for this class. */
   name: optional(TEXT),
@@ -30,7 +29,6 @@ export const CELL_OPTIONS = {
 /** Options of every cell and fused layer. */
 export interface CellOptions extends OptionsOf<typeof CELL_OPTIONS> {}
 
-/** Rules of {@link PreactivationClip}. */
 export const PREACTIVATION_CLIP = {
   /** Bound of the inputs of the gates' and the candidate's activations, > 0. Default null, none. */
   preactivationClip: CLIP,
@@ -39,7 +37,6 @@ export const PREACTIVATION_CLIP = {
 /** Options of ONNX's recurrent operators that TensorFlow's cells lack. */
 export interface PreactivationClip extends OptionsOf<typeof PREACTIVATION_CLIP> {}
 
-/** Rules of {@link GateActivations}. */
 export const GATE_ACTIVATIONS = {
   /** Activation of the candidate. Default `tanh`. */
   activation: ACTIVATION,
@@ -50,7 +47,6 @@ export const GATE_ACTIVATIONS = {
 /** Options of Keras' and ONNX's layers that most of TensorFlow's cells lack. */
 export interface GateActivations extends OptionsOf<typeof GATE_ACTIVATIONS> {}
 
-/** Rules of {@link GRUCellOptions}. */
 export const GRU_CELL_OPTIONS = { ...CELL_OPTIONS, ...PREACTIVATION_CLIP, ...GATE_ACTIVATIONS }
 
 /** Options of {@link GRUBlockCell} and {@link CudnnCompatibleGRUCell}. */

@@ -40,10 +40,8 @@ const BUILD_OPTIONS = {
   seed: optional(integerFrom(0)),
 }
 
-/** Options of {@link CellVariables.build}. */
 export interface BuildOptions extends OptionsOf<typeof BUILD_OPTIONS> {}
 
-/** Checks the arguments of {@link CellVariables.build}. */
 export function checkBuild(name: string, inputSize: number, options: BuildOptions): void {
   checkArguments(`build ${name}`, { inputSize }, { inputSize: SIZE })
   checkOptions(`build ${name}`, options, BUILD_OPTIONS)
@@ -248,4 +246,23 @@ export function changeTogether(cells: readonly CellVariables[], change: () => vo
     for (const restore of savepoints) restore()
     throw error
   }
+}
+
+type DenseNames = readonly [kernel: string, bias: string]
+
+export function denseNames(scope: string): DenseNames {
+  return [`${scope}/kernel`, `${scope}/bias`]
+}
+
+export function kernelSpec(name: string, ...shape: readonly number[]): VariableSpec {
+  return { name, shape, initializer: 'glorot_uniform' }
+}
+
+export function denseSpecs(
+  [kernel, bias]: DenseNames,
+  rows: number,
+  columns: number,
+  start: VariableInitializer = 0,
+): VariableSpec[] {
+  return [kernelSpec(kernel, rows, columns), { name: bias, shape: [columns], initializer: start }]
 }

@@ -4,12 +4,10 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/ops/executor'
 import { newArray } from './float_tensor.js'
 
-/** The rule of the options that say how much is kept. */
 export const KEEP_PROBABILITY = optional(
   where(NUMBER, 'a number in (0, 1]', (probability: number) => probability > 0 && probability <= 1),
 )
 
-/** The rule of the options that seed masks. */
 export const SEED = optional(integerFrom(0))
 
 /** Keeps masks apart from initial weights (stream 1) that share their seed. */

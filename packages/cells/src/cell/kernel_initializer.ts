@@ -4,7 +4,6 @@ import type { VariableInitializer } from './cell_variables.js'
 /** The beginning of a kernel: drawn by Glorot's rule or from ±uniform, or filled with a number. */
 type KernelInitializer = 'glorot_uniform' | number | { readonly uniform: number }
 
-/** The rule of the option `initializer`. */
 export const INITIALIZER = optional<KernelInitializer>(
   either(
     oneOf(['glorot_uniform']),

@@ -1,25 +1,23 @@
 import {
   checkArguments,
+  checkOptionNames,
   checkOptions,
   FLAG,
   integerFrom,
   listOf,
   methods,
   OBJECT,
-  type OptionsOf,
   optional,
+  type OptionsOf,
   where,
-  checkOptionNames,
 } from '@cudnn-rnn/canonical/rules'
 import { SIZE } from './cell_options.js'
-import { CellRun } from './cell_run.js'
+import { CellRun, kernelsOf, type ProductBackend } from './cell_run.js'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
 import type { DropoutMasks } from './dropout_masks.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
-import { kernelsOf, type ProductBackend } from './product_backend.js'
-import type { SequenceOperands, SequencePass } from './sequence_pass.js'
 
 /** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
 export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
@@ -39,14 +37,12 @@ type CellInputGradients<State extends CellState> = {
   readonly variables: VariableMap
 }
 
-/** Rules of {@link CellCallOptions}. */
 export const CELL_CALL_OPTIONS = {
   training: optional(FLAG),
   /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
   backend: optional<ProductBackend>(OBJECT),
 }
 
-/** Options of {@link RNNCell.call}. */
 export interface CellCallOptions<Training extends boolean = true> extends OptionsOf<typeof CELL_CALL_OPTIONS> {
   /** False keeps nothing for a backward and drops nothing. Default true. */
   readonly training?: Training | undefined
@@ -180,4 +176,26 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     }
     return { output: step.output, state: step.state, tape: tapeWhen(training, backward) }
   }
+}
+
+/** The operands of a {@link SequencePass}. */
+export interface SequenceOperands<State> {
+  /** [T,B,I] */
+  readonly inputs: FloatTensor
+  /** Before the first step. */
+  readonly state: State
+  /** Null when every row has T steps. */
+  readonly lengths: Int32Array | null
+  readonly run: CellRun
+}
+
+/** An unchecked pass over [T,B,I] and its backward, which adds to `variableGradients`. */
+export interface SequencePass<State> {
+  readonly outputs: FloatTensor
+  readonly state: State
+  backward(
+    outputs: FloatTensor,
+    state: State,
+    variableGradients: VariableMap,
+  ): { readonly inputs: FloatTensor; readonly state: State }
 }

@@ -19,19 +19,16 @@ export function rowsOf({ shape }: Pick<Value, 'shape'>): number {
   return elementCount(shape.slice(0, -1))
 }
 
-/** The results of a cell's equations. */
 export interface GraphStep {
   readonly output: Value
   readonly state: StateTree<Value>
 }
 
-/** A cell that states its step as operations. */
 export interface EquationCell {
   /** Output and next state of `input` [B,I] and `state`, which has the structure of the cell's `stateSize`. */
   equations(graph: StepGraph, input: Value, state: StateTree<Value>): GraphStep
 }
 
-/** The cell, which states its step as operations. */
 export function withEquations(cell: object): EquationCell {
   if ('equations' in cell) return cell as EquationCell
   throw new Error('The step of this cell is not stated as operations')
@@ -44,7 +41,6 @@ export interface TimeGateNames {
   readonly ratioOn: string
 }
 
-/** The parts that the steps of a sequence share. */
 export interface TapeSequence {
   readonly run: CellRun
   /** By name, in matrices: leading dimensions of a kernel are one. */

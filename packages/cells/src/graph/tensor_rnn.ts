@@ -9,9 +9,8 @@ import {
   tapeRule,
   type Value,
 } from '@cudnn-rnn/ops/executor'
-import { CellRun } from '../cell/cell_run.js'
+import { CellRun, kernelsOf } from '../cell/cell_run.js'
 import { type CellState, checkStateTree, mapState, type StateTree } from '../cell/cell_state.js'
-import { kernelsOf } from '../cell/product_backend.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
 import { asMatrix, StepGraph, withEquations } from './step_graph.js'
 

@@ -11,11 +11,10 @@ import {
   type PreactivationClip,
 } from '../cell/cell_options.js'
 import type { StateTree } from '../cell/cell_state.js'
-import type { VariableSpec } from '../cell/cell_variables.js'
+import { denseSpecs, type VariableSpec } from '../cell/cell_variables.js'
 import type { FloatTensor } from '../cell/float_tensor.js'
 import { GraphCell } from '../graph/graph_cell.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
-import { denseSpecs } from '../cell/variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,

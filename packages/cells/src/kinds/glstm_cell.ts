@@ -1,5 +1,5 @@
 import type { CellActivation } from '@cudnn-rnn/canonical'
-import { codedRangeError, FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
+import { invalidOption, FINITE, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { ACTIVATION } from '../cell/activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from '../cell/cell_options.js'
@@ -112,9 +112,5 @@ export class GLSTMCell extends MemoryCell {
 /** Throws RangeError `ERR_INVALID_OPTION` if `size` is not divisible by the number of groups. */
 export function checkDivisible(action: string, option: string, size: number, groups: number): void {
   if (size % groups === 0) return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${action} as ${option} must be divisible by numberOfGroups ${groups}: current value is ${size}`,
-    { option, value: size },
-  )
+  throw invalidOption(action, option, `divisible by numberOfGroups ${groups}`, size)
 }

@@ -5,14 +5,13 @@ import { ACTIVATION } from '../cell/activation.js'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from '../cell/cell_options.js'
 import type { CellRun } from '../cell/cell_run.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
-import type { VariableSpec } from '../cell/cell_variables.js'
+import { kernelSpec, type VariableSpec } from '../cell/cell_variables.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from '../cell/dropout_masks.js'
 import { fusedLSTM } from '../lstm/fused_lstm.js'
 import { MemoryCell } from './memory_cell.js'
 import { lstmSequence } from '../lstm/lstm_sequence.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/rnn_cell.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
-import { kernelSpec } from '../cell/variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,

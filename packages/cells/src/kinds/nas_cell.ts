@@ -2,10 +2,9 @@ import { FLAG, nullable, type OptionsOf, optional } from '@cudnn-rnn/canonical/r
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions, SIZE } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
-import type { VariableSpec } from '../cell/cell_variables.js'
+import { kernelSpec, type VariableSpec } from '../cell/cell_variables.js'
 import { MemoryCell } from './memory_cell.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
-import { kernelSpec } from '../cell/variable_specs.js'
 
 const OPTIONS = {
   ...CELL_OPTIONS,

@@ -1,5 +1,5 @@
 import {
-  codedRangeError,
+  invalidOption,
   entryOf,
   FINITE,
   FLAG,
@@ -12,8 +12,7 @@ import {
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { CELL_OPTIONS, type CellOptions, checkCellOptions } from '../cell/cell_options.js'
 import type { LSTMStateTuple, StateTree } from '../cell/cell_state.js'
-import { type BuildOptions, checkBuild, type VariableSpec } from '../cell/cell_variables.js'
-import { denseNames, denseSpecs } from '../cell/variable_specs.js'
+import { type BuildOptions, checkBuild, denseNames, denseSpecs, type VariableSpec } from '../cell/cell_variables.js'
 import { columnsOf, type GraphStep, type StepGraph } from '../graph/step_graph.js'
 import { MemoryCell } from './memory_cell.js'
 
@@ -80,25 +79,15 @@ export class PhasedLSTMCell extends MemoryCell {
     this.trainableRatioOn = options.trainableRatioOn ?? true
     this.periodInitMin = options.periodInitMin ?? 1
     this.periodInitMax = options.periodInitMax ?? 1000
-    if (this.periodInitMax < this.periodInitMin) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot build PhasedLSTMCell as periodInitMax must be >= periodInitMin ${this.periodInitMin}: current value is ${this.periodInitMax}`,
-        { option: 'periodInitMax', value: this.periodInitMax },
-      )
-    }
+    const { periodInitMin: least, periodInitMax: most } = this
+    if (most < least) throw invalidOption('build PhasedLSTMCell', 'periodInitMax', `>= periodInitMin ${least}`, most)
   }
 
   /** Throws like every cell's `build`, and RangeError `ERR_INVALID_OPTION` if the input has no column but the time. */
   override build(inputSize: number, options: BuildOptions = {}): void {
     checkBuild(this.name, inputSize, options)
-    if (inputSize < 2) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot build ${this.name} as inputSize must be >= 2, the time and at least one feature: current value is ${inputSize}`,
-        { option: 'inputSize', value: inputSize },
-      )
-    }
+    const rule = '>= 2, the time and at least one feature'
+    if (inputSize < 2) throw invalidOption(`build ${this.name}`, 'inputSize', rule, inputSize)
     super.build(inputSize, options)
   }
 

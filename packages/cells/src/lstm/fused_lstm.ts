@@ -20,7 +20,6 @@ export interface FusedLSTM {
   readonly dropout: FloatArray | null
 }
 
-/** The recurrence by the executor's kernel. */
 export function fusedLSTM(
   lstm: HostLstm,
   { numUnits, forgetBias, variables, norms: scopes, epsilon, dropout }: FusedLSTM,

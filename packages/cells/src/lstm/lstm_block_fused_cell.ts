@@ -6,7 +6,7 @@ import { type LSTMBlockOptions, lstmBlockRule } from './lstm_block_options.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import type { SequenceInput } from '../sequence/sequence_layout.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/rnn_cell.js'
 import { runSequence, SEQUENCE_OPTIONS, type SequenceOptions, type SequenceResult } from '../sequence/sequence_run.js'
 
 /**

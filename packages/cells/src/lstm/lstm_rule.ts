@@ -1,9 +1,8 @@
 import { entryOf } from '@cudnn-rnn/canonical/rules'
 import { type CellActivation, gatePosition } from '@cudnn-rnn/canonical'
 import type { LSTMStateTuple } from '../cell/cell_state.js'
-import type { VariableMap, VariableSpec } from '../cell/cell_variables.js'
+import { denseSpecs, kernelSpec, type VariableMap, type VariableSpec } from '../cell/cell_variables.js'
 import type { FloatTensor } from '../cell/float_tensor.js'
-import { denseSpecs, kernelSpec } from '../cell/variable_specs.js'
 
 /** The differences between TensorFlow's LSTM cells. The rest of their mathematics is shared. */
 export interface LSTMRule {
@@ -72,7 +71,6 @@ export function hiddenSize({ numProj, numUnits }: LSTMRule): number {
   return numProj ?? numUnits
 }
 
-/** Columns of the state's two tensors. */
 export function lstmStateSize(rule: LSTMRule): LSTMStateTuple<number> {
   return { c: rule.numUnits, h: hiddenSize(rule) }
 }

@@ -5,7 +5,7 @@ import type { VariableMap } from '../cell/cell_variables.js'
 import { addInputGradient, addKernelGradients, inputSide } from '../cell/concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from '../cell/float_tensor.js'
 import { withoutPadding } from '../sequence/sequence_layout.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+import type { SequenceOperands, SequencePass } from '../cell/rnn_cell.js'
 
 /** The arrays of a recurrence; step t reads rows [t·B, (t+1)·B) and writes one B further in the two states. */
 export interface LSTMArrays {

@@ -7,8 +7,7 @@ import type { FloatTensor } from '../cell/float_tensor.js'
 import { GraphCell } from '../graph/graph_cell.js'
 import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
-import type { CellStep } from '../cell/rnn_cell.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+import type { CellStep, SequenceOperands, SequencePass } from '../cell/rnn_cell.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
 
 /**

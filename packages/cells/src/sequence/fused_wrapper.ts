@@ -1,7 +1,9 @@
-import { checkOptions } from '@cudnn-rnn/canonical/rules'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, FLAG, methods, optional, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { CellState, StateSize } from '../cell/cell_state.js'
-import type { SequenceInput } from './sequence_layout.js'
+import type { BuildOptions, VariableMap } from '../cell/cell_variables.js'
+import { CELL, type RNNCell, type SequenceOperands, type SequencePass } from '../cell/rnn_cell.js'
+import { reverseSteps, type SequenceInput } from './sequence_layout.js'
 import {
   runSequence,
   SEQUENCE_OPTIONS,
@@ -9,8 +11,7 @@ import {
   type SequenceResult,
   type SequenceRunner,
 } from './sequence_run.js'
-import type { BuildOptions, VariableMap } from '../cell/cell_variables.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+import { unrolled } from './unroll.js'
 
 /** A layer that computes whole sequences at once and cannot be stepped. TensorFlow's `FusedRNNCell`. */
 export interface FusedRNNCell<State extends CellState> extends SequenceRunner<State> {
@@ -29,7 +30,7 @@ type Wrapped = Omit<SequenceRunner<never>, 'pass' | 'build'> & {
 }
 
 /** A fused cell around another cell that has the sizes and variables of that one. */
-export abstract class FusedWrapper<State extends CellState, Cell extends Wrapped>
+abstract class FusedWrapper<State extends CellState, Cell extends Wrapped>
   extends Inspectable
   implements FusedRNNCell<State>
 {
@@ -84,5 +85,93 @@ export abstract class FusedWrapper<State extends CellState, Cell extends Wrapped
   ): SequenceResult<State, Sequence, Training> {
     checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
     return runSequence(this, inputs, options)
+  }
+}
+
+const OPTIONS = {
+  /** Default false. */
+  useDynamicRnn: optional(FLAG),
+}
+
+interface FusedRNNCellAdaptorOptions extends OptionsOf<typeof OPTIONS> {}
+
+/**
+ * TensorFlow's `FusedRNNCellAdaptor`: a step cell with the interface of a fused one.
+ *
+ * `useDynamicRnn` chooses between TensorFlow's two graph builders; here one loop serves both, so it changes no number.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`
+ * @example
+ * ```ts
+ * import { BasicLSTMCell, FusedRNNCellAdaptor } from '@cudnn-rnn/rnn/cells'
+ *
+ * const layer = new FusedRNNCellAdaptor(new BasicLSTMCell(4))
+ * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]
+ * const { outputs, state } = layer.call(inputs, { sequenceLength: [5, 2] })
+ * console.log(outputs.shape, state.c.shape) // [5, 2, 4] [2, 4]
+ * ```
+ */
+export class FusedRNNCellAdaptor<State extends CellState> extends FusedWrapper<State, RNNCell<State>> {
+  readonly useDynamicRnn: boolean
+
+  constructor(cell: RNNCell<State>, options: FusedRNNCellAdaptorOptions = {}) {
+    checkArguments('build FusedRNNCellAdaptor', { cell }, { cell: CELL })
+    checkOptions('build FusedRNNCellAdaptor', options, OPTIONS)
+    super('FusedRNNCellAdaptor', cell)
+    this.useDynamicRnn = options.useDynamicRnn ?? false
+  }
+
+  /** The cell's own variables. */
+  get variables(): VariableMap {
+    return this.cell.variables
+  }
+
+  override pass(sequence: SequenceOperands<State>): SequencePass<State> {
+    return unrolled(this.cell).pass(sequence)
+  }
+}
+
+const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pass', 'build', 'zeroGradients')
+
+/**
+ * TensorFlow's `TimeReversedFusedRNN`: a fused cell that walks each row from its own last step to its first; outputs come
+ * back in the order of the inputs.
+ *
+ * @example
+ * ```ts
+ * import { LSTMBlockFusedCell, TimeReversedFusedRNN } from '@cudnn-rnn/rnn/cells'
+ *
+ * const layer = new TimeReversedFusedRNN(new LSTMBlockFusedCell(4))
+ * const inputs = { data: new Float32Array(5 * 2 * 3).fill(1), shape: [5, 2, 3] } // [T,B,I]
+ * const { outputs } = layer.call(inputs, { sequenceLength: [5, 2], training: false })
+ * console.log(outputs.shape) // [5, 2, 4]
+ * ```
+ */
+export class TimeReversedFusedRNN<State extends CellState> extends FusedWrapper<State, FusedRNNCell<State>> {
+  /** Throws TypeError `ERR_INVALID_ARGUMENT`. */
+  constructor(cell: FusedRNNCell<State>) {
+    checkArguments('build TimeReversedFusedRNN', { cell }, { cell: FUSED_CELL })
+    super('TimeReversedFusedRNN', cell)
+  }
+
+  override pass(sequence: SequenceOperands<State>): SequencePass<State> {
+    return reversedPass(this.cell, sequence)
+  }
+}
+
+/** `runner` over the reversed sequence, with outputs and gradients turned back; a reversal is its own inverse. */
+export function reversedPass<State>(
+  runner: SequenceRunner<State>,
+  sequence: SequenceOperands<State>,
+): SequencePass<State> {
+  const { inputs, lengths } = sequence
+  const pass = runner.pass({ ...sequence, inputs: reverseSteps(inputs, lengths) })
+  return {
+    outputs: reverseSteps(pass.outputs, lengths),
+    state: pass.state,
+    backward(dOutputs, dState, variableGradients) {
+      const gradients = pass.backward(reverseSteps(dOutputs, lengths), dState, variableGradients)
+      return { inputs: reverseSteps(gradients.inputs, lengths), state: gradients.state }
+    },
   }
 }

@@ -8,14 +8,12 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/ops/executor'
-import { CellRun } from '../cell/cell_run.js'
+import { CellRun, kernelsOf } from '../cell/cell_run.js'
 import { type CellState, checkState, type StateSize, zeroState } from '../cell/cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from '../cell/cell_tape.js'
 import type { VariableMap } from '../cell/cell_variables.js'
 import { checkFloatTensor, type FloatTensor, zeros } from '../cell/float_tensor.js'
-import { kernelsOf } from '../cell/product_backend.js'
-import { CELL_CALL_OPTIONS, type CellCallOptions } from '../cell/rnn_cell.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
+import { CELL_CALL_OPTIONS, type CellCallOptions, type SequenceOperands, type SequencePass } from '../cell/rnn_cell.js'
 import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
 
 /** Rules of lengths, which {@link runSequence} checks against the input's shape. */
@@ -33,7 +31,6 @@ export const LAYOUT_OPTIONS = {
 /** Rules of {@link SequenceOptions}. {@link runSequence} checks the state, too. */
 export const SEQUENCE_OPTIONS = { ...CELL_CALL_OPTIONS, ...LENGTH_OPTIONS, initialState: checkedElsewhere<unknown>() }
 
-/** Options of every call on a whole sequence. */
 export interface SequenceOptions<State, Training extends boolean = true>
   extends CellCallOptions<Training>,
     OptionsOf<typeof LENGTH_OPTIONS> {

@@ -13,12 +13,11 @@ import { type CellState, zeroState } from '../cell/cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from '../cell/cell_tape.js'
 import { changeTogether, type VariableMap } from '../cell/cell_variables.js'
 import { addTensor, type FloatTensor } from '../cell/float_tensor.js'
-import { CELL, CELL_CALL_OPTIONS, type CellCallOptions, type RNNCell } from '../cell/rnn_cell.js'
-import type { SequencePass } from '../cell/sequence_pass.js'
+import { CELL, CELL_CALL_OPTIONS, type CellCallOptions, type RNNCell, type SequencePass } from '../cell/rnn_cell.js'
 import { inScope, joinScopes, scopedName } from '../cell/variable_scopes.js'
 import { joinColumns, takeColumns } from './sequence_layout.js'
 import { LAYOUT_OPTIONS, LENGTH_OPTIONS, runSequence, type SequenceRunner } from './sequence_run.js'
-import { reversedPass } from './time_reversed_fused_rnn.js'
+import { reversedPass } from './fused_wrapper.js'
 import { unrolled } from './unroll.js'
 
 /** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
@@ -50,7 +49,6 @@ type BidirectionalGradients<State extends CellState> = {
   readonly variables: VariableMap
 }
 
-/** Result of {@link stackBidirectionalDynamicRnn}. */
 type BidirectionalResult<State extends CellState, Training extends boolean = true> = {
   /** The last layer's two outputs side by side: forward columns, then backward ones. */
   readonly outputs: FloatTensor

@@ -1,9 +1,8 @@
 import { copyRow } from '@cudnn-rnn/ops/executor'
 import { type CellState, mapState } from '../cell/cell_state.js'
 import { type FloatTensor, newArray } from '../cell/float_tensor.js'
-import type { CellStep, RNNCell } from '../cell/rnn_cell.js'
+import type { CellStep, RNNCell, SequenceOperands, SequencePass } from '../cell/rnn_cell.js'
 import { stackSteps, unstackSteps, withoutPadding } from './sequence_layout.js'
-import type { SequenceOperands, SequencePass } from '../cell/sequence_pass.js'
 import type { SequenceRunner } from './sequence_run.js'
 
 /** A step cell as something that runs over a sequence. */

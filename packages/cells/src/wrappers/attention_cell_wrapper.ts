@@ -2,12 +2,11 @@ import { checkArguments, checkOptions, nullable, optional, type OptionsOf, TEXT 
 import type { Value } from '@cudnn-rnn/ops/executor'
 import { SIZE } from '../cell/cell_options.js'
 import { type CellState, leavesOf, type StateSize, type StateTree } from '../cell/cell_state.js'
-import { OwnVariables, type VariableSpec } from '../cell/cell_variables.js'
+import { denseNames, denseSpecs, kernelSpec, OwnVariables, type VariableSpec } from '../cell/cell_variables.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import type { FloatTensor } from '../cell/float_tensor.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
 import { type GraphStep, rowsOf, type StepGraph } from '../graph/step_graph.js'
-import { denseNames, denseSpecs, kernelSpec } from '../cell/variable_specs.js'
 
 const QUERY = denseNames('attention')
 const OUTPUT = denseNames('attn_output_projection')
@@ -119,7 +118,6 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
   }
 }
 
-/** Columns of all tensors of a state together. */
 function columnsOf(size: StateSize): number {
   return leavesOf(size).reduce((sum, columns) => sum + columns, 0)
 }

@@ -1,12 +1,11 @@
 import { checkArguments, checkOptions, FINITE, FLAG, optional, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import type { Value } from '@cudnn-rnn/ops/executor'
 import type { CellState, StateTree } from '../cell/cell_state.js'
-import { OwnVariables, type VariableSpec } from '../cell/cell_variables.js'
+import { denseSpecs, OwnVariables, type VariableSpec } from '../cell/cell_variables.js'
 import type { CellPart } from './composite_cell.js'
 import { CELL, type RNNCell } from '../cell/rnn_cell.js'
 import { SkipWrapper } from './cell_wrapper.js'
 import type { GraphStep, StepGraph } from '../graph/step_graph.js'
-import { denseSpecs } from '../cell/variable_specs.js'
 
 const OPTIONS = {
   /** True: the transform gate is 1 minus the carry gate. False: it has its own variables. Default true. */

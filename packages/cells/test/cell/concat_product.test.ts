@@ -2,7 +2,7 @@ import { addProduct } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { addToBiasGradient, CellRun } from '../../src/cell/cell_run.js'
+import { addToBiasGradient, CellRun, kernelsOf } from '../../src/cell/cell_run.js'
 import {
   addInputGradient,
   addKernelGradients,
@@ -11,7 +11,6 @@ import {
   inputSide,
 } from '../../src/cell/concat_product.js'
 import { addTensor, checkFloatTensor, copyTensor, newArray, zeros } from '../../src/cell/float_tensor.js'
-import { kernelsOf } from '../../src/cell/product_backend.js'
 import { float32, float64 } from '../cell_checks.js'
 
 /** Products that are counted. */

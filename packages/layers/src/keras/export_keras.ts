@@ -88,7 +88,6 @@ class KerasGraph {
     this.#hasMask = hasMask
   }
 
-  /** A new layer, which is not applied yet. */
   add(layer: KerasLayer, name?: string): Added {
     const added = { layer, name, calls: [] }
     this.#added.push(added)
@@ -140,7 +139,6 @@ class KerasGraph {
     return graph.outputs.map(({ value }) => tensorOf(value))
   }
 
-  /** A merge, or a layer of branches. */
   async #joined({ layer, merge, name, output }: GraphNode, operands: readonly Tensor[]): Promise<Written> {
     if (layer instanceof BranchLayer) {
       const both = await cellsOfBothSides(layer)
@@ -219,7 +217,6 @@ class KerasGraph {
     return [y, ...ends]
   }
 
-  /** A Sequential, or a functional model, with its variables. */
   model(graph: ModelGraph, inputs: readonly Tensor[], outputs: readonly Tensor[]) {
     const dtype = {
       ...{ module: 'keras', class_name: 'DTypePolicy', config: { name: this.#dtype }, registered_name: null },
@@ -356,7 +353,6 @@ function ofEachStep({ className, config, variables = {} }: KerasLayer): KerasLay
   }
 }
 
-/** A chain of layers that reads a sequence. */
 async function layersOfSequence(parts: readonly Layer[]): Promise<KerasLayer[]> {
   const all: KerasLayer[] = []
   for (let at = 0; at < parts.length; ) {

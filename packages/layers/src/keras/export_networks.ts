@@ -41,7 +41,6 @@ export function isOneWay({ output }: Layer): boolean {
   return output.reversedFrom === undefined
 }
 
-/** The layers of Keras that compute a network, with layers behind it that are parts of the same. */
 export async function kerasNetwork(
   layer: RecurrentLayer | CellLayer,
   behind: readonly Layer[],

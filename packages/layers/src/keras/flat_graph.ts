@@ -15,7 +15,6 @@ export interface FileLayer {
 /** A tensor of a graph: of the call of that number, the first or a later one that it gives. */
 export type FileValue = readonly [call: number, tensor: number]
 
-/** A layer that is applied. */
 export interface FileCall {
   /** The same object in all calls of a layer. */
   readonly layer: FileLayer

@@ -61,7 +61,6 @@ const ALONG_TIME = {
   activation: ACTIVATION,
 }
 
-/** The same of pictures. */
 const OVER_PICTURES = {
   ...ALONG_TIME,
   kernel_size: extent('kernelSize', 1),
@@ -70,7 +69,6 @@ const OVER_PICTURES = {
   padding: choice('padding', ['valid', 'same']),
 }
 
-/** A number that is 1 if it is absent. */
 const orOne = (own: string) =>
   stated(own, (options, option) => (options.value(option) == null ? 1 : options.count(option)))
 
@@ -194,56 +192,28 @@ const MULTIPLIER = { depth_multiplier: orOne('multiplier') }
 const NO_OUTPUT_PADDING = { output_padding: only(null), groups: only(1) }
 
 /** Keras' convolutions, as one: a dilated, grouped or separable kernel is a whole one with zeros. */
-export const CONVOLUTIONS = {
-  Conv1D: {
-    options: { ...ALONG_TIME, ...FILTERS, ...GROUPS },
-    weights: KERNEL_AND_BIAS,
-    plan: convolved(WHOLE),
-  },
-  DepthwiseConv1D: { isRead: true, options: { ...ALONG_TIME, ...MULTIPLIER }, plan: convolved(DEPTHWISE) },
-  SeparableConv1D: {
-    isRead: true,
-    options: { ...ALONG_TIME, ...FILTERS, ...MULTIPLIER },
-    plan: convolved(SEPARABLE, separable),
-  },
-  Conv1DTranspose: {
-    isRead: true,
-    options: { ...ALONG_TIME, ...FILTERS, ...NO_OUTPUT_PADDING },
-    plan: convolved(TRANSPOSED, turned),
-  },
-} satisfies Readonly<Record<string, KerasClass>>
+function convolutions(rank: '1D' | '2D', along: NonNullable<KerasClass['options']>, row: KerasClass) {
+  const read = { ...row, isRead: true }
+  const classOf = (options: KerasClass['options'], plan: NonNullable<KerasClass['plan']>) => ({
+    options: { ...along, ...options },
+    plan,
+  })
+  return {
+    [`Conv${rank}`]: { ...row, ...classOf({ ...FILTERS, ...GROUPS }, convolved(WHOLE)), weights: KERNEL_AND_BIAS },
+    [`DepthwiseConv${rank}`]: { ...read, ...classOf(MULTIPLIER, convolved(DEPTHWISE)) },
+    [`SeparableConv${rank}`]: { ...read, ...classOf({ ...FILTERS, ...MULTIPLIER }, convolved(SEPARABLE, separable)) },
+    [`Conv${rank}Transpose`]: {
+      ...read,
+      ...classOf({ ...FILTERS, ...NO_OUTPUT_PADDING }, convolved(TRANSPOSED, turned)),
+    },
+  } satisfies Readonly<Record<string, KerasClass>>
+}
 
-/** The same of pictures. */
-export const CONVOLUTIONS_2D = {
-  Conv2D: {
-    pictures: true,
-    options: { ...OVER_PICTURES, ...FILTERS, ...GROUPS },
-    weights: KERNEL_AND_BIAS,
-    plan: convolved(WHOLE),
-  },
-  DepthwiseConv2D: {
-    pictures: true,
-    isRead: true,
-    options: { ...OVER_PICTURES, ...MULTIPLIER },
-    plan: convolved(DEPTHWISE),
-  },
-  SeparableConv2D: {
-    pictures: true,
-    isRead: true,
-    options: { ...OVER_PICTURES, ...FILTERS, ...MULTIPLIER },
-    plan: convolved(SEPARABLE, separable),
-  },
-  Conv2DTranspose: {
-    pictures: true,
-    isRead: true,
-    options: { ...OVER_PICTURES, ...FILTERS, ...NO_OUTPUT_PADDING },
-    plan: convolved(TRANSPOSED, turned),
-  },
-} satisfies Readonly<Record<string, KerasClass>>
+export const CONVOLUTIONS = convolutions('1D', ALONG_TIME, {})
+export const CONVOLUTIONS_2D = convolutions('2D', OVER_PICTURES, { pictures: true })
 
 type Pool = typeof maxPool2d | typeof averagePool2d
 
-/** Windows of pictures, of which each gives one number of a channel. */
 const pooledPictures =
   (pool: Pool): NonNullable<KerasClass['plan']> =>
   (at, own) => {
@@ -316,7 +286,6 @@ export const spreadPictures = (option: string, own: readonly string[], minimum =
   },
 })
 
-/** Rows of the input, which must be pictures. */
 export function heightOf({ options, input: { height } }: LayerAt): number {
   if (height === undefined) throw options.refused('its input must be pictures [time,height,channels]')
   return height

@@ -27,7 +27,6 @@ function isOfSteps(axis: unknown): boolean {
   return axis === 1 || axis === -2
 }
 
-/** Operations that take numbers beside tensors. */
 const WITH_NUMBERS = new Set(['GetItem', 'Add', 'Subtract', 'Multiply', 'TrueDivide'])
 
 const MODEL_CLASSES = new Set<unknown>(['Sequential', 'Functional', 'Model'])
@@ -256,7 +255,6 @@ function firstOf(key: string): unknown {
 /** Arguments that are inputs, with their places. */
 const SOURCES: ReadonlyMap<string, number> = new Map(Object.entries({ inputs: 0, query: 0, value: 1, key: 2 }))
 
-/** Layers that read other sequences. */
 const ATTENTION = new Set(['MultiHeadAttention', 'Attention', 'AdditiveAttention'])
 
 /** The tensors that a call takes, and its other arguments as options. */
@@ -332,7 +330,6 @@ function tensorOf(value: unknown): Tensor | undefined {
   return typeof name === 'string' && isPlace(call) && isPlace(tensor) ? { call: keyOf(name, call), tensor } : undefined
 }
 
-/** The name of the layer that a tensor comes from. */
 function sourceOf(value: unknown): unknown {
   const { length, 0: name } = historyOf(value)
   return length > 2 ? name : undefined

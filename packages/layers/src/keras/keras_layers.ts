@@ -23,7 +23,6 @@ export interface KerasLayer {
   readonly isSpread?: boolean
 }
 
-/** The variables of a layer on the host. */
 export async function readVariables(layer: Layer): Promise<Floats[]> {
   const read = await Promise.all(layer.variables.map(({ value }) => value.read()))
   return read.map(({ data, shape }) => ({ data: data.slice() as FloatArray, shape }))
@@ -79,7 +78,6 @@ export function stepOfSequence(step: number): KerasLayer {
   return { className: 'GetItem', config: {}, operands: [[all, step, all]] }
 }
 
-/** A layer as files of Keras have it. */
 export function described(className: string, config: KerasConfig): KerasConfig {
   return { module: 'keras.layers', class_name: className, config, registered_name: null }
 }

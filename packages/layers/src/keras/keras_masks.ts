@@ -5,7 +5,6 @@ import type { FileGraph, FileLayer, FileValue } from './flat_graph.js'
 import { isMerge, makesMask, RECURRENT_CLASSES } from './keras_graph.js'
 import { labelOf, unknownLayer } from './keras_options.js'
 
-/** The masks that a layer sees. */
 export interface MaskAt {
   readonly mask: Padding | 'none'
   readonly isMasked: boolean
@@ -15,7 +14,6 @@ export interface MaskAt {
   readonly zeroesSides: boolean
 }
 
-/** The mask that a layer makes. */
 interface Mask {
   readonly layer: FileLayer
   /** The tensor that the layer compares. */

@@ -51,7 +51,6 @@ const activated = (function_: ActivationName) => stepwise((name) => activation(f
 const computed = (function_: StepFunction, own = {}) =>
   stepwise((name) => stepFunction({ function: function_, ...own, ...name }))
 
-/** Operations of each number. */
 export const STEPWISE_OPERATIONS: Readonly<Record<string, KerasClass>> = {
   ...Object.fromEntries(Object.keys(LINES).map((name) => [name, line(name)])),
   ...{
@@ -107,7 +106,6 @@ export const overTime = (
     },
   })
 
-/** Steps from the last to the first. */
 export const FLIP = operation({
   options: ignoring('axis'),
   plan: ({ options, input, name }) => {

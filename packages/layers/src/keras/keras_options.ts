@@ -25,7 +25,6 @@ export class KerasOptions {
     return this.#config[option]
   }
 
-  /** An object, such as the description of an inner layer. */
   object(option: string): Json {
     const value = jsonRecord(this.value(option))
     if (value === undefined) throw this.wrong(option, 'an object')
@@ -61,7 +60,6 @@ export class KerasOptions {
     throw this.wrong(option, `one or two integers >= ${minimum}`)
   }
 
-  /** A list of integers, at least `minimum`. */
   sizes(option: string, minimum: number): readonly number[] {
     const value = this.value(option)
     const isSize = (size: unknown) => Number.isSafeInteger(size) && (size as number) >= minimum
@@ -99,7 +97,6 @@ export class KerasOptions {
     }
   }
 
-  /** Reads options that have no effect here. */
   ignore(...options: readonly string[]): void {
     for (const option of options) this.#read.add(option)
   }

@@ -1,6 +1,5 @@
 import type { KerasLayer } from './keras_layers.js'
 
-/** A layer of the file. */
 export interface Added {
   readonly layer: KerasLayer
   /** Default: the place of its variables. */
@@ -19,7 +18,6 @@ interface Call {
 /** The first or a later tensor that a call gives. */
 export type Tensor = readonly [call: Call, tensor: number]
 
-/** Calls a layer. */
 export function called(added: Added, sources: readonly Tensor[], states: readonly Tensor[] = []): Tensor {
   const call = { added, sources, states }
   added.calls.push(call)

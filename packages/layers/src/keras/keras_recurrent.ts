@@ -57,7 +57,6 @@ export interface RecurrentPlan {
   readonly steps?: readonly number[]
 }
 
-/** A layer, and the function that writes its variables. */
 export interface Made {
   readonly definition: LayerDefinition
   readonly assign?: (layer: Layer) => Promise<void> | void
@@ -147,7 +146,6 @@ function weighted(units: number, ...factors: readonly [number, number]) {
   return { definition: dense({ units }), variables: [kernel, { data: new Float64Array(units), shape: [units] }] }
 }
 
-/** Networks and cells by name. */
 export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
 
 /**
@@ -240,12 +238,10 @@ function cellLayer(backend: Backend, network: ImportedCell, name: { readonly nam
   return rnn(cell, { inputSize, ...name })
 }
 
-/** A layer whose variables have `values`. */
 function assigning(backend: Backend, definition: LayerDefinition, values: readonly Tensor<FloatArray>[]): Made {
   return { definition, assign: (layer) => assignAll(backend, [layer], values) }
 }
 
-/** Gives the variables of layers their values, in their order. */
 export function assignAll(backend: Backend, layers: readonly Layer[], values: readonly Tensor<FloatArray>[]): void {
   const variables = layers.flatMap((layer) => layer.variables)
   for (const [index, value] of values.entries()) variables[index]?.assign(ofDtype(backend.dtype, value))

@@ -34,7 +34,6 @@ export interface LayerAt {
   readonly behind: LayerDefinition[]
 }
 
-/** A layer of Keras as layers here. */
 export interface PlannedLayer {
   readonly layers: readonly LayerDefinition[]
   /** Rows of pictures. Default: as many as the input has, if the class takes pictures. */
@@ -52,7 +51,6 @@ export interface PlannedLayer {
 /** The use of the mask of an earlier layer. A class that states none drops the mask, as Keras does. */
 type MaskUse = 'makes' | 'uses' | 'passes' | 'ends' | 'normalizes' | 'attends'
 
-/** Options here. */
 export type OwnOptions = Readonly<Record<string, unknown>>
 
 /** An option of Keras, which states options here, and follows from them. */
@@ -131,7 +129,6 @@ export const extent = (own: string, absent: number | string) =>
     return options.pair(option, size)
   })
 
-/** Two numbers, each an option here. */
 export const ends = (before: string, after: string): KerasOption => ({
   own: `${before}, ${after}`,
   read: ({ options }, option) => {
@@ -140,7 +137,6 @@ export const ends = (before: string, after: string): KerasOption => ({
   },
 })
 
-/** An option that must have one of these values. */
 export const only = (...values: readonly unknown[]): KerasOption => ({
   read: ({ options }, option) => {
     options.only({ [option]: values })
@@ -222,7 +218,6 @@ export function weightsOf(
   }
 }
 
-/** A vector or matrix of one number. */
 export function filled(shape: readonly number[], value: number): Float64Array {
   return new Float64Array(shape.reduce((a, b) => a * b, 1)).fill(value)
 }

@@ -57,7 +57,6 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
   }
 }
 
-/** A call that is checked. */
 interface PlannedCall {
   /** Numbers of its part; of a merge or an input none. */
   readonly part?: number
@@ -192,14 +191,12 @@ function returnsState({ config }: FileLayer): boolean {
   return (inner ?? config)['return_state'] === true
 }
 
-/** Columns of a final state. */
 function unitsOf(planned: PlannedPart | undefined, tensor: number, reader: string): number {
   if (planned?.recurrent !== undefined && planned.recurrent.steps === undefined && tensor > 0)
     return planned.recurrent.units
   throw unknownLayer(reader, 'it must take outputs and final states')
 }
 
-/** Whether two calls of a layer are of the same layers here. */
 function isSame(a: PlannedPart, b: PlannedPart): boolean {
   const text = ({ layers, recurrent, output }: PlannedPart) =>
     JSON.stringify([

@@ -13,8 +13,7 @@ import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/ops'
 import { type GradientTape, type Operand, Value } from '@cudnn-rnn/ops/executor'
-import type { Forwarded, LayerInput } from '../forwarded.js'
-import { hostTensor } from '../host_tensor.js'
+import { type Forwarded, hostTensor, type LayerInput } from '../forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
 import { checkInputRule, checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
@@ -76,7 +75,6 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
   return definition
 }
 
-/** The layer of a cell. */
 export function builtCell(
   definition: LayerDefinition,
   cell: RNNCell<CellState>,
@@ -108,7 +106,6 @@ interface CellPass extends Pick<Pass, 'lengths' | 'keepsStates'> {
   readonly isTraining: boolean
 }
 
-/** A cell over a sequence. */
 interface CellRun {
   /** The output, and the final states where the pass keeps them. */
   readonly results: readonly BackendTensor[]

@@ -2,7 +2,7 @@ import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { either, integerFrom, invalidOption, NUMBER, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, DTYPES } from '@cudnn-rnn/ops'
 import { ACTIVATIONS } from '@cudnn-rnn/ops/executor'
-import { hostTensor } from '../host_tensor.js'
+import { hostTensor } from '../forwarded.js'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER, type LayerInitializerFunction } from '../layer_build.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
@@ -33,7 +33,6 @@ const SHARED_OPTIONS = {
   biasInitializer: INITIALIZER,
 }
 
-/** What both convolutions have. */
 type ConvolutionOptions = LayerOptions & OptionsOf<typeof SHARED_OPTIONS>
 
 const OPTIONS_1D = {

@@ -1,6 +1,6 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
-import { hostTensor } from '../host_tensor.js'
+import { hostTensor } from '../forwarded.js'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER } from '../layer_build.js'
 import { CLASS_IDS, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'

@@ -2,10 +2,9 @@ import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, NUMBER, type OptionsOf, oneOf } from '@cudnn-rnn/canonical/rules'
 import { DTYPES, type FloatDType } from '@cudnn-rnn/ops'
 import type { LayerDefinition, Pass } from '../layer.js'
-import { hostTensor } from '../host_tensor.js'
+import { hostTensor, lengthsOperand } from '../forwarded.js'
 import { checkLayerOptions, LAYER_OPTIONS, type LayerOptions, SEQUENCE } from '../layer_options.js'
 import { planned } from '../planned_layer.js'
-import { lengthsOperand } from '../forwarded.js'
 
 /** The places of masked steps in a row. With `anywhere`, the layer moves the other steps together. */
 export const PADDINGS = ['end', 'anywhere'] as const
@@ -56,7 +55,6 @@ function refusal(layer: string, rule: string) {
 
 const OPTIONS = { ...LAYER_OPTIONS, maskValue: NUMBER, padding: oneOf(PADDINGS) }
 
-/** Options of {@link masking}. */
 export interface MaskingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /** Keras' `Masking`: steps whose columns all are `maskValue` are none. The input of a model, so without a gradient. */

@@ -9,7 +9,6 @@ const OPTIONS = {
   steps: integerFrom(1),
 }
 
-/** Options of {@link repeatVector}. */
 export interface RepeatVectorOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -2,7 +2,6 @@ import { FINITE, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { GradientTape, Operand, Value } from '@cudnn-rnn/ops/executor'
 import { layer } from '../own_layer.js'
 
-/** Numbers of a function. */
 interface Numbers {
   /** Below the threshold, or of a line. */
   readonly slope?: number | undefined

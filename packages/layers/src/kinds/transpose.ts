@@ -1,6 +1,6 @@
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { invalidOption } from '@cudnn-rnn/canonical/rules'
-import { checkedHostTensor } from '../host_tensor.js'
+import { checkedHostTensor } from '../forwarded.js'
 
 /**
  * A copy of a host tensor with its axes in another order, for weights of other frameworks: PyTorch's `Linear` keeps [O,I],

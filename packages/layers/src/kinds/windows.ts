@@ -39,7 +39,6 @@ export interface Windows {
   readonly hasZeros: boolean
 }
 
-/** How many windows `count` steps have. */
 export function windowCount(count: number, size: number, stride: number, padding: Padding | number): number {
   if (padding === 'same' || padding === 'causal') return Math.ceil(count / stride)
   const padded = count === 0 || padding === 'valid' ? count : count + 2 * padding
@@ -130,7 +129,6 @@ export function channelsOf(
   return features / height
 }
 
-/** Rows of the output. */
 export function outputHeight({ height, size, strides, padding }: WindowSizes): number {
   return windowCount(height, size[1], strides[1], padding === 'same' ? padding : 'valid')
 }
@@ -140,7 +138,6 @@ export function isOfOneStep({ size, strides }: WindowSizes): boolean {
   return size[0] === 1 && strides[0] === 1
 }
 
-/** The lengths of rows of windows. */
 export function windowLengths({ size, strides, padding }: WindowSizes, lengths: Int32Array): Int32Array {
   return lengths.map((length) => windowCount(length, size[0], strides[0], padding))
 }

@@ -5,7 +5,7 @@ import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/tr
 import { featuresOf } from '../signal.js'
 import { outputLengths } from '../training/batch_loss.js'
 import type { LayerExample } from '../training/batches.js'
-import { greedyLabels } from '../training/label_sequences.js'
+import { greedyLabels } from '../training/evaluate_model.js'
 import { type CtcLoss, checkLoss, isCtc } from '../training/losses.js'
 import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
 import type { WholeModel } from './whole_model.js'
@@ -19,7 +19,6 @@ const OPTIONS = {
   beamWidth: checkedElsewhere<number | undefined>(),
 }
 
-/** Options of `decode`. */
 export interface DecodeOptions<State = undefined> extends PredictOptions, OptionsOf<typeof OPTIONS> {
   /** Scores prefixes of a beam search beside the logits: `characterScorer`, `wordScorer`, or your own. */
   readonly scorer?: PrefixScorer<State> | undefined

@@ -36,7 +36,6 @@ export interface GraphPlan {
   readonly outputs: readonly { readonly name: string; readonly value: Ref }[]
 }
 
-/** The values and final states of one pass. */
 interface GraphResult {
   readonly outputs: readonly Value[]
   readonly states: readonly Value[]
@@ -52,7 +51,6 @@ export interface GraphNode {
   readonly merge?: MergeName
 }
 
-/** Layers one behind the other. */
 export function chainNodes(count: number, input: Ref, firstSource: number, firstLayer = 0): PlanNode[] {
   return Array.from({ length: count }, (_, k) => {
     return { layer: firstLayer + k, from: k === 0 ? input : ([firstSource + k - 1, 0] as const) }
@@ -153,14 +151,12 @@ export class ModelGraph {
     this.readsStates = made.map((_, at) => sources.has(at))
   }
 
-  /** The form of a value. */
   signalOf([source, part]: Ref): Signal {
     const node = this.nodes[source - this.inputs.length]
     if (part === 0) return node?.output ?? this.inputs[source].signal
     return { isSequence: false, features: stateSizes(node.layer as Layer)[part - 1] }
   }
 
-  /** The nodes that read the output of a node. */
   readersOf(at: number): readonly number[] {
     return this.#readers[this.inputs.length + at]
   }
@@ -179,7 +175,6 @@ export class ModelGraph {
     return path
   }
 
-  /** The layer, merge or input of a value. */
   nameOf([source]: Ref): string {
     return this.nodes[source - this.inputs.length]?.name ?? this.inputs[source].name
   }

@@ -6,7 +6,6 @@ import type { LayerInput } from '../forwarded.js'
 import { checkedLengths, checkedTensor, type SequenceLengths } from '../layer.js'
 import type { ModelGraph, PlanInput } from './model_graph.js'
 
-/** The inputs of a model by their names. */
 export type NamedInputs = Readonly<Record<string, LayerInput>>
 
 /** The checked inputs of a model in their order, with their lengths. */

@@ -45,7 +45,6 @@ export function modelGradients(
   })
 }
 
-/** Options of a model's pass over a batch. */
 export function passOptions(batch: AnyBatch, carried: CarriedStates | undefined): LayerRecordOptions {
   return {
     sequenceLengths: batch.sequenceLengths,

@@ -16,7 +16,6 @@ import { joinedInputs, type LayerExample } from '../training/batches.js'
 import { checkNamed, type NamedInputs } from './model_inputs.js'
 import type { WholeModel } from './whole_model.js'
 
-/** Rules of {@link PredictOptions}. */
 export const PREDICT_OPTIONS = {
   /** One length in 0..T per batch row; absent when every row has T steps. */
   // By the layer, against its input.
@@ -27,10 +26,8 @@ export const PREDICT_OPTIONS = {
   signal: optional(SIGNAL),
 }
 
-/** Options of `predict`. */
 export interface PredictOptions extends OptionsOf<typeof PREDICT_OPTIONS> {}
 
-/** The output of one batch. */
 export async function predictTensor(
   model: WholeModel,
   input: TensorLike,

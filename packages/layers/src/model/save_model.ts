@@ -31,7 +31,6 @@ function allLayers(layers: readonly Layer[]): Layer[] {
   return layers.flatMap((layer) => [layer, ...allLayers(layer.parts)])
 }
 
-/** Rules of {@link SaveModelOptions}. */
 export const SAVE_OPTIONS = {
   /** More tensors, by separate names: a vocabulary, scales. `openCheckpoint(path)` reads them. */
   notes: optional<Readonly<Record<string, NumericTensor>>>(recordOf(OBJECT)),
@@ -39,7 +38,6 @@ export const SAVE_OPTIONS = {
   store: optional<FileStore>(STORE),
 }
 
-/** Options of `save`. */
 export interface SaveModelOptions extends OptionsOf<typeof SAVE_OPTIONS> {}
 
 /** `LayersModel.save` */

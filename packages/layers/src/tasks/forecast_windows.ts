@@ -10,7 +10,6 @@ import { placeOf, type TimeSeries } from './time_series.js'
 
 const COUNT = optional(integerFrom(1))
 
-/** Rules of the options that are a {@link ForecastShape}. */
 export const SHAPE_OPTIONS = {
   /** Steps read before the origin. */
   window: optional(integerFrom(2)),
@@ -22,7 +21,6 @@ export const SHAPE_OPTIONS = {
   heldOut: optional(COUNT),
 }
 
-/** The sizes that are given. */
 export interface ForecastShapeOptions extends OptionsOf<typeof SHAPE_OPTIONS> {}
 
 /** Sizes of input and target windows; all in steps of the series. */

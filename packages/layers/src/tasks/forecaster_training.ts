@@ -72,7 +72,6 @@ const OPTIONS = {
   coverage: optional(SHARE),
 }
 
-/** Options of {@link ForecasterTraining}. */
 export interface ForecasterOptions extends ForecastShapeOptions, OptionsOf<typeof OPTIONS> {}
 
 /** The part of the options of `fit` that callers choose. */

@@ -64,7 +64,6 @@ export class LinearBlend {
     )
   }
 
-  /** Forecasts of all steps ahead of a place. */
   forecast(place: WindowPlace): number[] {
     const { horizon } = this.#encoder.shape
     const scale = this.#encoder.scale(place)

@@ -67,7 +67,6 @@ const OPTIONS = {
   seed: optional(integerFrom(0)),
 }
 
-/** Options of {@link createTextClassifier}. */
 export interface TextClassifierOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -5,17 +5,17 @@ import {
   checkedElsewhere,
   checkOptions,
   codedRangeError,
-  type OptionsOf,
   optional,
+  type OptionsOf,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
 import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/ops/executor'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
-import { labelErrorRate } from '@cudnn-rnn/train/ctc'
+import { ctcBlank, ctcGreedyDecoder, labelErrorRate } from '@cudnn-rnn/train/ctc'
 import { CarriedStates } from '../model/carried_states.js'
 import { passOptions } from '../model/model_pass.js'
 import type { WholeModel } from '../model/whole_model.js'
-import { batchLoss, lossesOf, type OutputOfModel, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
+import { batchLoss, lossesOf, outputLengths, type OutputOfModel, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
 import {
   type AnyBatch,
@@ -26,8 +26,7 @@ import {
   type LayerData,
   type NamedBatch,
 } from './batches.js'
-import { greedyLabels, labelRows } from './label_sequences.js'
-import { checkLoss, countHits, isCtc, type Loss, type OneLoss } from './losses.js'
+import { checkLoss, countHits, type CtcLoss, isCtc, type Loss, type OneLoss } from './losses.js'
 
 const ACTION = 'evaluate'
 
@@ -43,7 +42,6 @@ const OPTIONS = {
   signal: optional(SIGNAL),
 }
 
-/** Options of `evaluate`. */
 export interface EvaluateOptions extends OptionsOf<typeof OPTIONS> {}
 
 export type ModelMetrics = {
@@ -146,4 +144,24 @@ async function countOutput(
   const { hits, total } = countHits(loss, values, rowLabels(loss, batch), weights)
   // A batch without a row that counts has a loss of 0.
   return { loss: value * total, rows: total, hits, edits: 0, labels: 0 }
+}
+
+/** The label sequences of a batch for CTC, one per row. */
+export function labelRows({ labels, labelLengths }: LayerBatch): readonly ArrayLike<number>[] {
+  if (Array.isArray(labels)) return labels
+  const { data, shape } = labels as Tensor<Int32Array>
+  const [batch, columns] = shape as [number, number]
+  return Array.from({ length: batch }, (_, row) =>
+    data.subarray(row * columns, row * columns + (labelLengths?.[row] ?? columns)),
+  )
+}
+
+/** The labels that the likeliest class of every step spells. */
+export function greedyLabels(
+  logits: Tensor<FloatArray>,
+  lengths: readonly number[] | Int32Array | null,
+  loss: CtcLoss,
+): readonly number[][] {
+  const blank = ctcBlank('decode', loss, logits.shape[logits.shape.length - 1])
+  return ctcGreedyDecoder(logits, lengths, { blank, mergeRepeated: loss.ctcMergeRepeated }).decoded
 }

@@ -84,7 +84,6 @@ const RECORD_KEY = 'training_record'
 /** Name of all checkpoints, before the step. */
 const NAME = 'model'
 
-/** The folder of the best checkpoints. */
 export const BEST = 'best'
 
 /** The lock of the process that trains. */
@@ -270,7 +269,6 @@ export class TrainingCheckpoints implements TrainingSaver {
     }
   }
 
-  /** The folder of the system, or the store. */
   #place(kind: 'latest' | 'best'): Place {
     const isBest = kind === 'best'
     if (this.#store !== undefined) {
@@ -289,7 +287,6 @@ interface Place {
   readonly store: FileStore | undefined
 }
 
-/** A checkpoint that may be restored. */
 interface Candidate {
   readonly prefix: string
   readonly store: FileStore | undefined

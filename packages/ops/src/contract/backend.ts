@@ -6,7 +6,6 @@ import type { FloatDType } from './dtype.js'
 import type { HostLstm } from './host_lstm.js'
 import type { HostProducts } from './host_products.js'
 import type { Rnn } from './rnn.js'
-import type { SharedMemory } from './shared_memory.js'
 import type { TrainingSteps } from './training_steps.js'
 
 /** Live objects of an executor: created, and neither disposed nor garbage-collected. */
@@ -76,4 +75,34 @@ export interface DeviceGroups {
    * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` if they cannot be connected
    */
   connect(devices: readonly Backend[], options?: DeviceGroupOptions): Promise<DeviceGroup>
+}
+
+/**
+ * Properties of a tensor over shared memory.
+ *
+ * @inline
+ */
+type SharedTensorOptions = {
+  readonly shape: readonly number[]
+  /** Like `BackendTensor.layout`. */
+  readonly layout: string | undefined
+  /** Names the elements in all threads: an executor keeps one copy of derived data, such as quantized weights, for each id. */
+  readonly id: string
+}
+
+/** Memory of an executor that all threads of a process read. It lives until the last thread has let go of it. */
+export interface SharedMemory {
+  /**
+   * A zeroed array in the executor's dtype over a `SharedArrayBuffer`, aligned as the kernels read it.
+   *
+   * @throws RangeError `ERR_OUT_OF_MEMORY`
+   */
+  allocate(length: number): FloatArray
+  /**
+   * A tensor over `elements` themselves. It is read-only, because other threads read them at the same time; `read()`
+   * returns a copy.
+   *
+   * @throws RangeError `ERR_BACKEND_DISPOSED`
+   */
+  tensor(elements: FloatArray, options: SharedTensorOptions): BackendTensor
 }

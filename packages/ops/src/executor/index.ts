@@ -45,7 +45,7 @@ export { claimForTraining } from './memory/claim_for_training.js'
 // Operations
 
 export { checkRuleValue, type OptimizerUpdate, type RuleValues } from './arguments/optimizer_update.js'
-export { checkUpdate } from './arguments/update_operands.js'
+export { checkUpdate, type StatementKernels } from './operations/statements.js'
 export { checkedOperations, type OperationKernels } from './operations/checked_operations.js'
 export { CHECKED_ROWS, type CheckedRow, checkIdValues } from './operations/checked_row.js'
 export { DROPOUT_COUNTER, type DropoutMask } from './operations/dropout_mask.js'
@@ -64,7 +64,6 @@ export {
 } from './operations/operation_types.js'
 export { EXAMPLE_SIZES, exampleShape, type Pattern } from './operations/pattern.js'
 export type { GradientRule } from './operations/row.js'
-export type { StatementKernels } from './operations/statements.js'
 export type {
   HostRowName,
   KernelNumbers,
@@ -96,7 +95,6 @@ export { withGradient } from './tape/with_gradient.js'
 
 // Random numbers
 
-export { dropoutPositionOf, dropoutStateOf } from './arguments/dropout_position.js'
 export { ofDtype } from './arguments/of_dtype.js'
 export { Philox, philoxBlock } from './philox.js'
 
@@ -113,8 +111,7 @@ export { ExecutorTensor } from './memory/executor_tensor.js'
 export { Ledger, type LedgerEntry } from './memory/ledger.js'
 export { Lifetime } from './memory/lifetime.js'
 export { checkOwnTape, OpenTape } from './memory/open_tape.js'
-export { OperandVersions } from './memory/operand_versions.js'
-export { RnnTape } from './memory/rnn_tape.js'
+export { OperandVersions, RnnTape } from './memory/rnn_tape.js'
 export { scope } from './memory/tensor_scope.js'
 export { YoungOwners } from './memory/young_owners.js'
 
@@ -131,8 +128,9 @@ export { HostBackend } from './host/host_backend.js'
 export { type HostCompute, type HostOperands, hostKernels } from './host/host_kernels.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { hostRow } from './host/host_row.js'
+export { HostRnn } from './host/host_rnn.js'
 export { HostStates } from './host/host_states.js'
-export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export type { StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { pinBuffer } from './host/pin_buffer.js'

@@ -1,7 +1,6 @@
 import type { InfeasibleRows } from '@cudnn-rnn/ops/executor'
 import type { Blank } from './blank.js'
 
-/** How the losses of a batch become one number. */
 export const REDUCTIONS = ['sum', 'mean', 'mean_per_label'] as const
 
 /**

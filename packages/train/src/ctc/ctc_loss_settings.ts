@@ -11,7 +11,6 @@ import {
 import { type Blank, checkedBlank } from './blank.js'
 import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
 
-/** Rules of {@link CtcLossSettings}. */
 export const CTC_LOSS_SETTINGS = {
   /** Whose defaults apply; default `tensorflow`. */
   convention: optional<CtcConvention>(keyOf(CONVENTIONS)),

@@ -3,7 +3,6 @@ import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { checkIsHostTensor, checkSequenceLengths, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/ops/executor'
 import { type Blank, checkedBlank } from './blank.js'
 
-/** The checked arguments that both decoders take. */
 export interface DecoderArguments {
   /** The elements of logits [T,B,K]. */
   readonly data: FloatArray

@@ -56,7 +56,6 @@ export function collapseRepeated({ labels, labelLengths }: PaddedLabels): Padded
   )
 }
 
-/** A copy of one row. */
 function labelRow(action: string, row: readonly number[] | Int32Array, index: number): Int32Array {
   const isArray = Array.isArray(row) || arrayTypeOf(row) === 'Int32Array'
   const values = isArray ? Array.from(row) : []

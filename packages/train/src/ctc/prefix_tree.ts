@@ -7,7 +7,6 @@ export interface PrefixMass {
   readonly total: number
 }
 
-/** No paths. */
 export const NO_MASS: PrefixMass = Object.freeze({
   blank: Number.NEGATIVE_INFINITY,
   label: Number.NEGATIVE_INFINITY,

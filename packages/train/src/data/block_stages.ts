@@ -86,7 +86,6 @@ function permuted<T>(values: readonly T[], random: Philox): T[] {
   return result
 }
 
-/** Rules of {@link BucketOptions}, but for the length. */
 export const BUCKET_OPTIONS = {
   /** B, elements of a batch. */
   batchSize: integerFrom(1),
@@ -96,7 +95,6 @@ export const BUCKET_OPTIONS = {
   seed: optional(integerFrom(0)),
 }
 
-/** Options of `bucketByLength`. */
 export interface BucketOptions<T> extends OptionsOf<typeof BUCKET_OPTIONS> {
   /** The length of an element's sequence. */
   readonly length: (value: T) => number

@@ -42,13 +42,10 @@ const BATCH_OPTIONS = {
   dropRemainder: optional(FLAG),
 }
 
-/** Options of `map`. */
 export interface MapOptions extends OptionsOf<typeof MAP_OPTIONS> {}
 
-/** Options of `shuffle`. */
 export interface ShuffleOptions extends OptionsOf<typeof SHUFFLE_OPTIONS> {}
 
-/** Options of `batch`. */
 export interface BatchOptions extends OptionsOf<typeof BATCH_OPTIONS> {}
 
 const WORLD = fields({ rank: SEED, size: COUNT }, 'a communicator')

@@ -26,7 +26,6 @@ export function isEmptyShare(batch: unknown): boolean {
   return Array.isArray(batch) && batch.length === 0
 }
 
-/** The share of a rank of an array. */
 export function shareOf<T>(batch: readonly T[], { rank, size }: World): readonly T[] {
   const { length } = batch
   return batch.slice(Math.floor((length * rank) / size), Math.floor((length * (rank + 1)) / size))

@@ -57,7 +57,6 @@ export function savedPosition<Saved>(position: Position | undefined, rule: Rule<
   return position as Saved
 }
 
-/** The number of elements before a position. */
 function savedPlace(position: Position | undefined): number {
   return savedPosition(position, PLACE) ?? 0
 }
@@ -118,7 +117,6 @@ export function indexedSource<T>(count: () => number, at: (index: number) => T, 
   }
 }
 
-/** The elements of an array, in order. */
 export function arraySource<T>(array: readonly T[]): Source<T> {
   const text = () => `array of ${array.length} elements ${fingerprintOf(array)}`
   return indexedSource(

@@ -28,7 +28,6 @@ const OPTIONS = {
   signal: optional(SIGNAL),
 }
 
-/** Options of {@link generate}. */
 export interface GenerateOptions extends SamplingOptions, OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -11,7 +11,6 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import { hyperparameter, type Philox } from '@cudnn-rnn/ops/executor'
 
-/** Rules of {@link SamplingOptions}. */
 export const SAMPLING_OPTIONS = {
   /** Logits are divided by it; default 1. 0 takes the most likely id always. */
   temperature: optional(hyperparameter({ minimum: 0 })),
@@ -21,7 +20,6 @@ export const SAMPLING_OPTIONS = {
   topP: optional(hyperparameter({ minimum: Number.MIN_VALUE })),
 }
 
-/** Options of {@link sampleToken}. */
 export interface SamplingOptions extends OptionsOf<typeof SAMPLING_OPTIONS> {}
 
 const ARGUMENTS = {

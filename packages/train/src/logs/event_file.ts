@@ -43,7 +43,6 @@ const OPTIONS = {
   now: optional<() => number>(FUNCTION),
 }
 
-/** Options of {@link EventFile.create}. */
 export interface EventFileOptions extends OptionsOf<typeof OPTIONS> {}
 
 /**

@@ -2,7 +2,6 @@ import type { FileHandle } from 'node:fs/promises'
 import type { CodedError } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 
-/** The error of a log that the system refuses to read or write. */
 export function logError(action: string, path: string, cause: unknown): CodedError<RangeError> {
   return codedRangeError('ERR_LOG_IO', `Cannot ${action} log ${path} (${(cause as Error).message})`, { path, cause })
 }

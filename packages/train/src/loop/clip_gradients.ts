@@ -2,7 +2,6 @@ import { type OptionsOf, optional } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { hyperparameter } from '@cudnn-rnn/ops/executor'
 
-/** Rules of {@link ClippingOptions}. */
 export const CLIPPING_OPTIONS = {
   /** Every element of the gradients is clamped to ± this; default never. */
   clipValue: optional(hyperparameter({ minimum: 0 })),

@@ -17,7 +17,6 @@ const OPTIONS = {
   restoreBestWeights: optional(FLAG),
 }
 
-/** Rule of {@link EarlyStoppingOptions}. */
 export const EARLY_STOPPING = optionFields(OPTIONS)
 
 /** When a training has stopped to improve. */

@@ -1,7 +1,6 @@
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { checkGradientCount } from '../optimizers/gradient_count.js'
-import type { Trainable } from '../optimizers/trainable.js'
+import { checkGradientCount, type Trainable } from '../optimizers/trainable.js'
 
 /** Loss and gradients of one batch; {@link fit} disposes the tensors. */
 export interface BatchResult {
@@ -33,7 +32,6 @@ export function weightOf(batch: unknown, { weight }: BatchResult): number {
   return Array.isArray(rows) ? rows.length : 1
 }
 
-/** The loss of a batch, and its weight in their mean. */
 export interface WeightedLoss {
   readonly loss: number | BackendTensor
   readonly weight: number
@@ -74,7 +72,6 @@ export class GradientAccumulator {
     }
   }
 
-  /** Weight of all batches together. */
   get weight(): number {
     return this.#total
   }

@@ -14,9 +14,8 @@ import {
 import { type Backend, type BackendTensor, BackendUnavailableError, isBackendTensor } from '@cudnn-rnn/ops'
 import { BACKEND, checkOwnTensors } from '@cudnn-rnn/ops/executor'
 import { isEmptyShare, shareOf, type World } from '../data/shard_stage.js'
-import { checkGradientCount } from '../optimizers/gradient_count.js'
+import { checkGradientCount, type Trainable } from '../optimizers/trainable.js'
 import { TRAINABLES } from '../optimizers/optimizer_spec.js'
-import type { Trainable } from '../optimizers/trainable.js'
 import { type DeviceExchange, GroupExchange, HostExchange, type ShareResult } from './device_exchange.js'
 import { type BatchResult, checkedResult, weightOf } from './gradient_accumulator.js'
 

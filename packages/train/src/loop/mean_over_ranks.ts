@@ -1,7 +1,6 @@
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor } from '@cudnn-rnn/ops'
 import { checkShape } from '@cudnn-rnn/ops/executor'
-import { checkGradientCount } from '../optimizers/gradient_count.js'
-import type { Trainable } from '../optimizers/trainable.js'
+import { checkGradientCount, type Trainable } from '../optimizers/trainable.js'
 import type { AllReduceOptions, TensorSum } from './communicator.js'
 import type { StepMeans } from './training_step.js'
 

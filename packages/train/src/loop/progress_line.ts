@@ -8,7 +8,6 @@ interface Host {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Destination of progress lines. */
 export interface LineOutput {
   /** The width of a terminal that rewrites its last line; undefined for plain lines. */
   readonly columns: () => number | undefined

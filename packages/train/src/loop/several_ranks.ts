@@ -185,7 +185,6 @@ export class SeveralRanks extends TrainingRanks {
         waiting += performance.now() - came
       }
     }
-    /** The weight of all ranks together. */
     const totalWeight = async (weight: number) => {
       hasMet = true
       const isOutOfData = batches.length === 0
@@ -263,7 +262,6 @@ export class SeveralRanks extends TrainingRanks {
     })
   }
 
-  /** The place of a rank's rows in the whole tensor. */
   #placeOf(
     { tensors, axes }: BatchRows,
     index: number,
@@ -277,7 +275,6 @@ export class SeveralRanks extends TrainingRanks {
     return { shape, axis, from: sum(rows.slice(0, rank)), total: sum(rows) }
   }
 
-  /** Tensors of zeros with the rows of all ranks. */
   #wholes(rows: BatchRows, counts: readonly (readonly number[])[]): Trainable[] {
     return rows.tensors.map(({ name }, index) => {
       const { shape, axis, total } = this.#placeOf(rows, index, counts)

@@ -44,7 +44,6 @@ export interface FitResult {
   readonly ranks?: readonly RankSeconds[]
 }
 
-/** A step whose outcome is not reported yet. */
 interface QueuedStep {
   readonly number: number
   readonly work: TrainingStep
@@ -59,7 +58,6 @@ export class TrainingLoop<Batch> {
   readonly #ranks: TrainingRanks
   readonly #settings: TrainingRecord['settings']
   readonly #rateOf: Schedule
-  /** Everything that a checkpoint holds. */
   readonly #tensors: TrainedTensors
   readonly #skipped: readonly SkippedCheckpoint[]
   /** Undefined if this rank failed to open its data, which the first call of all ranks throws. */
@@ -190,7 +188,6 @@ export class TrainingLoop<Batch> {
     if (this.#mustSettle(work)) await this.#settle(queued)
   }
 
-  /** The batches between the beginning and the end of a run. */
   get #openBatches() {
     return required(this.#batches, 'the loop opens its batches before the first step')
   }
@@ -249,7 +246,6 @@ export class TrainingLoop<Batch> {
     if (this.#hasStopped) this.#ending ??= 'stopped early'
   }
 
-  /** Adds a step to the history. */
   #note({ step, loss, skipped }: StepReport, metrics: StepReport['metrics']): void {
     if (skipped) this.#recent.skipped++
     else {
@@ -356,7 +352,6 @@ export class TrainingLoop<Batch> {
     return step % (this.#options.saveEvery ?? Number.POSITIVE_INFINITY) === 0
   }
 
-  /** Whether early stopping has stopped the training. */
   get #hasStopped(): boolean {
     return (this.#best?.evaluationsSince ?? 0) >= (this.#options.earlyStopping?.patience ?? Number.POSITIVE_INFINITY)
   }

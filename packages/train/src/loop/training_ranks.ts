@@ -15,7 +15,6 @@ export interface RankSeconds {
   readonly reducing: number
 }
 
-/** Everything that a checkpoint holds. */
 export interface TrainedTensors {
   /** The same on all ranks. */
   readonly shared: readonly Trainable[]

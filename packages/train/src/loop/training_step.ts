@@ -30,7 +30,6 @@ interface StepOutcome {
   readonly skipped: boolean
 }
 
-/** A step that is computed or queued. */
 export interface TrainingStep {
   /** The outcome is computed: to wait for it costs nothing. */
   readonly isKnown: boolean
@@ -105,7 +104,6 @@ export async function trainingStep<Batch>(
   }
 }
 
-/** Disposes tensors at the end of a block. */
 function disposing(tensors: readonly BackendTensor[]): Disposable {
   return {
     [Symbol.dispose]() {
@@ -114,7 +112,6 @@ function disposing(tensors: readonly BackendTensor[]): Disposable {
   }
 }
 
-/** Results of a step on the executor. */
 interface Queued {
   readonly losses: readonly WeightedLoss[]
   readonly norm: BackendTensor

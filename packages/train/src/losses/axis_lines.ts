@@ -3,12 +3,10 @@ import { arrayTypeOf, codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { FloatDType } from '@cudnn-rnn/ops'
 import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/ops/executor'
 
-/** The lines of a tensor along one axis: element j of line n is at `offset(n) + j·stride`. */
-export interface AxisLines {
+/** The lines of a tensor along one axis, and the line of the element at a place. */
+interface AxisLines {
   readonly count: number
-  readonly length: number
-  readonly stride: number
-  offset(line: number): number
+  lineOf(place: number): number
 }
 
 /** Lines along `axis` (negative counts from the end). Throws RangeError `ERR_AXIS`, `ERR_SHAPE` for an empty axis. */
@@ -32,9 +30,7 @@ export function axisLines(action: string, shape: readonly number[], axis = -1): 
   const stride = elementCount(shape.slice(index + 1))
   return {
     count: elementCount(shape) / length,
-    length,
-    stride,
-    offset: (line) => Math.floor(line / stride) * stride * length + (line % stride),
+    lineOf: (place) => Math.floor(place / (stride * length)) * stride + (place % stride),
   }
 }
 
@@ -54,7 +50,6 @@ export function checkFloats(
   return { data, shape, dtype }
 }
 
-/** `shape` without `axis`. */
 export function withoutAxis(shape: readonly number[], axis = -1): number[] {
   return shape.filter((_, index) => index !== (axis < 0 ? shape.length + axis : axis))
 }
@@ -64,7 +59,6 @@ export function emptyLike(like: FloatArray, length = like.length): FloatArray {
   return arrayTypeOf(like) === 'Float32Array' ? new Float32Array(length) : new Float64Array(length)
 }
 
-/** A host tensor of floating-point numbers. */
 export type FloatTensor = Tensor<FloatArray>
 
 /** The sum of all elements, in double precision. */

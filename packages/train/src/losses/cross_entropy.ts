@@ -12,7 +12,6 @@ const OPTIONS = {
   labelSmoothing: optional(SHARE),
 }
 
-/** Options of {@link crossEntropy} and {@link sparseCrossEntropy}. */
 interface CrossEntropyOptions extends OptionsOf<typeof OPTIONS> {}
 
 type CrossEntropyResult = {

@@ -14,13 +14,9 @@ import { logSoftmax } from './softmax.js'
  */
 export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
   const logits = checkFloats('compute entropy', 'logits', given)
-  const lines = axisLines('compute entropy', logits.shape, axis)
-  const logProbabilities = logSoftmax(logits, axis).data
-  const result = emptyLike(logits.data, lines.count)
-  for (let line = 0; line < lines.count; line++) {
-    const offset = lines.offset(line)
-    for (let j = 0; j < lines.length; j++) result[line] -= plogp(logProbabilities[offset + j * lines.stride])
-  }
+  const { count, lineOf } = axisLines('compute entropy', logits.shape, axis)
+  const result = emptyLike(logits.data, count)
+  for (const [place, logit] of logSoftmax(logits, axis).data.entries()) result[lineOf(place)] -= plogp(logit)
   return { data: result, shape: withoutAxis(logits.shape, axis) }
 }
 
@@ -37,18 +33,11 @@ export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
  */
 export function entropyGradient(given: FloatTensor, axis = -1): FloatTensor {
   const logits = checkFloats('differentiate entropy', 'logits', given)
-  const lines = axisLines('differentiate entropy', logits.shape, axis)
-  const logProbabilities = logSoftmax(logits, axis).data
+  const { lineOf } = axisLines('differentiate entropy', logits.shape, axis)
+  const { data, shape } = logSoftmax(logits, axis)
   const entropy = entropyFromLogits(logits, axis).data
-  const result = emptyLike(logits.data)
-  for (let line = 0; line < lines.count; line++) {
-    const offset = lines.offset(line)
-    for (let j = 0; j < lines.length; j++) {
-      const at = offset + j * lines.stride
-      result[at] = -plogp(logProbabilities[at]) - Math.exp(logProbabilities[at]) * entropy[line]
-    }
-  }
-  return { data: result, shape: logits.shape }
+  const gradient = data.map((logit, place) => -plogp(logit) - Math.exp(logit) * entropy[lineOf(place)])
+  return { data: gradient as typeof data, shape }
 }
 
 /** p·log p from log p; 0 in the limit of p = 0. */

@@ -1,5 +1,5 @@
 import { checkTensor } from '@cudnn-rnn/ops/executor'
-import { type AxisLines, axisLines, checkFloats, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
+import { axisLines, checkFloats, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
 
 /**
  * log Σ exp(logits) along `axis` (-1 by default), which the result lacks. The maximum is subtracted first, so that no
@@ -15,10 +15,11 @@ import { type AxisLines, axisLines, checkFloats, emptyLike, type FloatTensor, wi
  * ```
  */
 export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
-  const { data, shape } = checkFloats('compute log-sum-exp', 'logits', logits)
-  const lines = axisLines('compute log-sum-exp', shape, axis)
-  const result = emptyLike(data, lines.count)
-  for (let line = 0; line < lines.count; line++) result[line] = lineLogSumExp(data, lines, line)
+  const { data, shape, maxima, logSums } = stableSums('compute log-sum-exp', logits, axis)
+  const result = emptyLike(data, maxima.length)
+  for (const [line, maximum] of maxima.entries()) {
+    result[line] = maximum === Number.NEGATIVE_INFINITY ? maximum : maximum + logSums[line]
+  }
   return { data: result, shape: withoutAxis(shape, axis) }
 }
 
@@ -34,22 +35,10 @@ export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
  * ```
  */
 export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
-  const { data, shape } = checkFloats('compute log-softmax', 'logits', logits)
-  const lines = axisLines('compute log-softmax', shape, axis)
-  const result = emptyLike(data)
-  for (let line = 0; line < lines.count; line++) {
-    const offset = lines.offset(line)
-    const maximum = lineMaximum(data, lines, line)
-    // (logits - max) - log Σ exp(logits - max): the sum of both would lose the small one beside a large maximum.
-    let sum = 0
-    for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride] - maximum)
-    const logSum = Math.log(sum)
-    for (let j = 0; j < lines.length; j++) {
-      const at = offset + j * lines.stride
-      result[at] = data[at] - maximum - logSum
-    }
-  }
-  return { data: result, shape }
+  const { data, shape, lineOf, maxima, logSums } = stableSums('compute log-softmax', logits, axis)
+  // (logits - max) - log Σ exp(logits - max): the sum of both would lose the small one beside a large maximum.
+  const result = data.map((logit, place) => logit - maxima[lineOf(place)] - logSums[lineOf(place)])
+  return { data: result as typeof data, shape }
 }
 
 /**
@@ -85,32 +74,25 @@ export function softmaxGradient(probabilities: FloatTensor, outputGradient: Floa
   const action = 'differentiate softmax'
   const { data: p, shape, dtype } = checkFloats(action, 'probabilities', probabilities)
   const { data: g } = checkTensor(action, 'outputGradient', outputGradient, { dtype, shape })
-  const lines = axisLines(action, shape, axis)
-  const result = emptyLike(p)
-  for (let line = 0; line < lines.count; line++) {
-    const offset = lines.offset(line)
-    let inner = 0
-    for (let j = 0; j < lines.length; j++) inner += g[offset + j * lines.stride] * p[offset + j * lines.stride]
-    for (let j = 0; j < lines.length; j++) {
-      const at = offset + j * lines.stride
-      result[at] = p[at] * (g[at] - inner)
-    }
+  const { count, lineOf } = axisLines(action, shape, axis)
+  const inner = new Float64Array(count)
+  for (let place = 0; place < p.length; place++) inner[lineOf(place)] += g[place] * p[place]
+  return { data: p.map((share, place) => share * (g[place] - inner[lineOf(place)])) as typeof p, shape }
+}
+
+/** The maximum of each line, and log Σ exp(logits - maximum). */
+function stableSums(action: string, logits: FloatTensor, axis: number) {
+  const { data, shape } = checkFloats(action, 'logits', logits)
+  const { count, lineOf } = axisLines(action, shape, axis)
+  const maxima = new Float64Array(count).fill(Number.NEGATIVE_INFINITY)
+  const sums = new Float64Array(count)
+  for (let place = 0; place < data.length; place++) {
+    const line = lineOf(place)
+    maxima[line] = Math.max(maxima[line], data[place])
   }
-  return { data: result, shape }
-}
-
-function lineMaximum(data: FloatTensor['data'], lines: AxisLines, line: number): number {
-  const offset = lines.offset(line)
-  let maximum = Number.NEGATIVE_INFINITY
-  for (let j = 0; j < lines.length; j++) maximum = Math.max(maximum, data[offset + j * lines.stride])
-  return maximum
-}
-
-function lineLogSumExp(data: FloatTensor['data'], lines: AxisLines, line: number): number {
-  const offset = lines.offset(line)
-  const maximum = lineMaximum(data, lines, line)
-  if (maximum === Number.NEGATIVE_INFINITY) return maximum
-  let sum = 0
-  for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride] - maximum)
-  return maximum + Math.log(sum)
+  for (let place = 0; place < data.length; place++) {
+    const line = lineOf(place)
+    sums[line] += Math.exp(data[place] - maxima[line])
+  }
+  return { data, shape, lineOf, maxima, logSums: sums.map(Math.log) }
 }

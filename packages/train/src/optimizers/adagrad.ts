@@ -13,7 +13,6 @@ const OPTIONS = {
   epsilon: RULE_NUMBER,
 }
 
-/** Options of {@link Adagrad}. */
 interface AdagradOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const ADAGRAD = {

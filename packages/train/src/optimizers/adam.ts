@@ -15,7 +15,6 @@ const OPTIONS = {
   epsilon: RULE_NUMBER,
 }
 
-/** Options of {@link Adam}. */
 interface AdamOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const ADAM = {

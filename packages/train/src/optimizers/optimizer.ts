@@ -10,9 +10,8 @@ import {
 } from '@cudnn-rnn/ops'
 import { backendOf, checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/ops/executor'
 import { fingerprintOf } from '../data/fingerprint.js'
-import { checkGradientCount } from './gradient_count.js'
+import { checkGradientCount, type Trainable } from './trainable.js'
 import type { OptimizerSpec, PerVariableOptions, Settings } from './optimizer_spec.js'
-import type { Trainable } from './trainable.js'
 
 /** The options of one update, in which every variable has the same. */
 export type UpdateOptions = Readonly<Record<string, number | boolean | BackendTensor>>

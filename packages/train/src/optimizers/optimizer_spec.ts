@@ -16,7 +16,6 @@ import { isBackendTensor, OPTIMIZER_RULES, type OptimizerRule, type TensorLike }
 import { BACKEND, checkRuleValue } from '@cudnn-rnn/ops/executor'
 import type { Trainable } from './trainable.js'
 
-/** Rules of {@link PerVariableOptions}. */
 const PER_VARIABLE_OPTIONS = {
   /**
    * Decoupled weight decay (AdamW's): before each update, variable ← variable − learningRate·weightDecay·variable. A function
@@ -41,7 +40,6 @@ const DEFINITIONS = ['pytorch', 'tensorflow'] as const
 /** Whose formula an optimizer follows. */
 export type Definition = (typeof DEFINITIONS)[number]
 
-/** Rules of {@link CommonOptions}. */
 export const COMMON_OPTIONS = {
   ...PER_VARIABLE_OPTIONS,
   /** Whose formula: 'pytorch' (default) or 'tensorflow' (Keras). */
@@ -55,7 +53,6 @@ export interface CommonOptions extends PerVariableOptions, OptionsOf<typeof COMM
 export const RULE_NUMBER = checkedElsewhere<number | undefined>()
 export const RULE_FLAG = checkedElsewhere<boolean | undefined>()
 
-/** Values of options of a rule, by their names. */
 export type Settings = Readonly<Record<string, number | boolean>>
 
 /** An optimizer in terms of a rule of the executors. */
@@ -103,5 +100,4 @@ export function checkSettings<Spec extends OptimizerSpec>(
 
 const TENSOR = kind('a tensor of the executor', isBackendTensor)
 
-/** Rule of the variables. */
 export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR, backend: optional(BACKEND) }))

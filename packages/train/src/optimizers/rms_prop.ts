@@ -13,7 +13,6 @@ const OPTIONS = {
   epsilon: RULE_NUMBER,
 }
 
-/** Options of {@link RmsProp}. */
 interface RmsPropOptimizerOptions extends CommonOptions, OptionsOf<typeof OPTIONS> {}
 
 const RMS_PROP = {

@@ -4,8 +4,9 @@ import { axisLines, withoutAxis } from '../../src/losses/axis_lines.js'
 
 /** The places of the elements of each line. */
 function placesOf(shape: readonly number[], axis?: number): number[][] {
-  const { count, length, stride, offset } = axisLines('sum', shape, axis)
-  return Array.from({ length: count }, (_, line) => Array.from({ length }, (_, j) => offset(line) + j * stride))
+  const { count, lineOf } = axisLines('sum', shape, axis)
+  const places = Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, place) => place)
+  return Array.from({ length: count }, (_, line) => places.filter((place) => lineOf(place) === line))
 }
 
 describe('axisLines', () => {

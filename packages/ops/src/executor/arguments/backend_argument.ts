@@ -4,7 +4,6 @@ import type { Backend } from '@cudnn-rnn/ops'
 
 const WORDS = 'what openBackend() resolves to'
 
-/** Rule of an executor. */
 export const BACKEND = methods(WORDS, 'tensor', 'zeros', 'rnn', 'owns')
 
 /** Throws TypeError `ERR_NOT_A_BACKEND` unless `backend` is an executor. */

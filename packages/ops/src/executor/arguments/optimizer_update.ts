@@ -88,7 +88,6 @@ export function checkRuleArguments(rule: unknown, slots: unknown): RuleArguments
   return row
 }
 
-/** The value of an option that a tensor counts. */
 const COUNTED = Symbol('counted')
 
 /**

@@ -12,7 +12,6 @@ export interface PassShapes {
   readonly c: readonly number[] | undefined
 }
 
-/** The shapes of a pass over T time steps of B rows. */
 export function passShapes(
   descriptor: RnnDescriptor,
   { time, batch }: { readonly time: number; readonly batch: number },

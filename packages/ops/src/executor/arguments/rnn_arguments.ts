@@ -9,10 +9,8 @@ import { checkTensor } from './tensor_arguments.js'
 /** cuDNN refuses longer sequences; every executor does, so that a model runs on all of them. */
 export const MAX_TIME_STEPS = 65_535
 
-/** Inputs of `rnn.forward`. */
 export type RnnForwardInputs = Parameters<Rnn['forward']>[0]
 
-/** Gradients that `rnn.backward` takes. */
 export type RnnOutputGradients = Parameters<Rnn['backward']>[1]
 
 export interface RnnPassSizes {
@@ -127,7 +125,6 @@ export function checkBackwardArguments(
   }
 }
 
-/** Checks a tensor that may be absent. */
 function checkState(
   action: string,
   name: string,

@@ -2,7 +2,6 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import { arrayTypeOf, codedRangeError, codedTypeError, liveLength } from '@cudnn-rnn/canonical/rules'
 import type { RnnStepper } from '@cudnn-rnn/ops'
 
-/** Numbers of batch rows, as the methods of a stepper take them. */
 export type RowNumbers = Parameters<RnnStepper['stepRowsSync']>[0]
 
 /**

@@ -54,7 +54,6 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
     return this.create(shape, copy as Data)
   }
 
-  /** A copy of an array in the executor's dtype. */
   copy(data: FloatArray): FloatArray {
     const copy = this.allocate(data.length)
     copy.set(data)
@@ -69,7 +68,6 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
     return this.create(dimensions, this.allocate(elementCount(dimensions)), layout)
   }
 
-  /** A tensor that owns `data`. */
   create<Data extends FloatArray | Int32Array>(
     shape: readonly number[],
     data: Data,

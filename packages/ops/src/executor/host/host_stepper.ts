@@ -58,7 +58,6 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
   checkStreamBatch(batch)
 }
 
-/** The network of a stream and its sizes. */
 export interface StreamOwner {
   readonly memory: HostMemory
   /** Life of the network. */

@@ -59,7 +59,6 @@ export class KernelLstm implements HostLstm {
 
 // Names for parts of the contract's host LSTM: its callers make operands and norms, an executor's kernels read them.
 
-/** Operands of `HostLstm.forward`. */
 export type HostLstmOperands = Parameters<HostLstm['forward']>[0]
 
 /** Gamma, beta and epsilon of a layer with layer normalization. */
@@ -68,7 +67,6 @@ export type HostLstmNorms = NonNullable<HostLstmOperands['norms']>
 /** σ of the gates i, f and o. */
 export type LstmGateActivation = HostLstmOperands['gateActivation']
 
-/** Result of `HostLstm.forward`. */
 export type HostLstmPass = ReturnType<HostLstm['forward']>
 
 /** Gradients that `HostLstmPass.backward` reads, and overwrites with gradients of the initial state. */

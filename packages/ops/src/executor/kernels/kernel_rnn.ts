@@ -1,34 +1,26 @@
-import type { Rnn, RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
+import type { RnnForwardResult, RnnInputGradients, Tape, TensorLike } from '@cudnn-rnn/ops'
 import {
   type CanonicalParams,
   elementCount,
   type FloatArray,
   flatLayout,
-  Inspectable,
   layoutKey,
   numPseudoLayers,
   type RnnDescriptor,
-  type Summary,
 } from '@cudnn-rnn/canonical'
 import { checkSelection } from '../arguments/canonical_selection.js'
-import { dropoutPositionOf, dropoutStateOf } from '../arguments/dropout_position.js'
-import { checkStream, HostStepper } from '../host/host_stepper.js'
+import { HostRnn } from '../host/host_rnn.js'
 import { HostTensor } from '../host/host_tensor.js'
-import type { LedgerEntry } from '../memory/ledger.js'
-import { Lifetime } from '../memory/lifetime.js'
 import { checkOwnTape } from '../memory/open_tape.js'
-import { OperandVersions } from '../memory/operand_versions.js'
+import { OperandVersions, RnnTape } from '../memory/rnn_tape.js'
 import { passShapes } from '../arguments/pass_shapes.js'
 import {
   checkBackwardArguments,
   checkForwardArguments,
-  checkParams,
   type RnnForwardInputs,
   type RnnOutputGradients,
   type RnnPassSizes,
 } from '../arguments/rnn_arguments.js'
-import { RnnTape } from '../memory/rnn_tape.js'
-import { rnnSummary } from '../memory/summaries.js'
 import { queueCopy } from './boundary_kernels.js'
 import type { KernelNetwork, KernelTapeMemory } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
@@ -45,7 +37,6 @@ interface TapeContents {
   readonly kept: KernelTapeMemory
 }
 
-/** The tape of one training forward. */
 class KernelTape extends RnnTape<TapeContents> {
   /** A backward that is still queued keeps the memory until it is done. */
   protected override free({ kept }: TapeContents): void {
@@ -56,46 +47,37 @@ class KernelTape extends RnnTape<TapeContents> {
 /**
  * A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h).
  */
-export class KernelRnn extends Inspectable implements Rnn {
-  readonly descriptor: RnnDescriptor
-  readonly paramsSize: number
+export class KernelRnn extends HostRnn {
   readonly #executor: KernelExecutor
-  readonly #life: Lifetime
   readonly #network: KernelNetwork
-  readonly #entry: LedgerEntry
   readonly #quantized: QuantizedParamsCache
-  /** Words of the dropout generator drawn so far. */
-  #dropoutPosition = 0
 
   /** Throws RangeError `ERR_PARAMS_TOO_LARGE`. */
   constructor(executor: KernelExecutor, descriptor: RnnDescriptor) {
-    super()
     flatLayout(descriptor) // refuses what cuDNN cannot hold
-    const { makeNetwork, memory } = executor
+    const network = executor.makeNetwork(descriptor)
+    super(executor.memory, descriptor, network.paramsSize())
     this.#executor = executor
-    this.#life = new Lifetime('rnn', memory.life)
-    this.descriptor = descriptor
-    this.#network = makeNetwork(descriptor)
-    this.paramsSize = this.#network.paramsSize()
-    this.#quantized = new QuantizedParamsCache(executor, this.#network, numPseudoLayers(descriptor))
-    this.#entry = memory.ledger.enter('rnns', this)
+    this.#network = network
+    this.#quantized = new QuantizedParamsCache(executor, network, numPseudoLayers(descriptor))
   }
 
-  canonicalToParams(canonical: CanonicalParams): HostTensor {
-    this.#life.check('convert canonical parameters')
-    const { memory } = this.#executor
-    const flat = packPanels(this.#executor, this.#network, this.descriptor, canonical, memory.allocate(this.paramsSize))
-    return memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
+  protected override pack(canonical: CanonicalParams, params: FloatArray): FloatArray {
+    return packPanels(this.#executor, this.#network, this.descriptor, canonical, params)
+  }
+
+  protected override stream(params: TensorLike, batch: number): KernelStream {
+    return new KernelStream(this.#executor, this.#network, this.#quantized, params, batch)
   }
 
   async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
-    const given = this.#checkParams(action, params)
+    const given = this.checkParams(action, params)
     checkSelection(action, selection)
-    const { memory } = this.#executor
+    const { memory } = this
     if (selection !== undefined) {
       if (given instanceof HostTensor && given.job > 0) await memory.done(given.job)
-      this.#life.check(action)
+      this.life.check(action)
       return unpackPanels(this.#executor, this.#network, this.descriptor, memory.floats(given), selection)
     }
     // A copy in the queue: the present values, before later work of the queue.
@@ -106,7 +88,7 @@ export class KernelRnn extends Inspectable implements Rnn {
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
-    this.#life.check(action)
+    this.life.check(action)
     const { descriptor } = this
     const { makeTape, memory, operations, allocateResult } = this.#executor
     const { sizes, shapes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
@@ -136,7 +118,7 @@ export class KernelRnn extends Inspectable implements Rnn {
         paramsElements,
         quantized,
         sizes.sequenceLengths,
-        this.#dropoutPosition,
+        this.random.position,
         output,
         hFinal,
         cFinal,
@@ -149,7 +131,8 @@ export class KernelRnn extends Inspectable implements Rnn {
       tape?.release()
       throw error
     }
-    if (training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
+    if (training && descriptor.dropout > 0)
+      this.random.seek(this.random.position + (descriptor.numLayers - 1) * output.length)
     const result = {
       output: memory.result(shapes.output, output, job),
       outputH: memory.result(shapes.h, hFinal, job),
@@ -165,7 +148,7 @@ export class KernelRnn extends Inspectable implements Rnn {
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
-    this.#life.check(action)
+    this.life.check(action)
     checkOwnTape(tape, KernelTape)
     const { sizes, params, paramsVersion, input, kept } = tape.contentsFor(this)
     const { descriptor } = this
@@ -189,40 +172,5 @@ export class KernelRnn extends Inspectable implements Rnn {
       inputC: dc === null || shapes.c === undefined ? undefined : memory.result(shapes.c, dc, job),
       params: memory.result([this.paramsSize], dParams, job, layoutKey(descriptor)),
     }
-  }
-
-  stepper(params: TensorLike, batch: number): HostStepper {
-    const given = this.#checkParams('open a stream', params)
-    checkStream(this.descriptor, batch)
-    const stream = new KernelStream(this.#executor, this.#network, this.#quantized, given, batch)
-    const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params: given }
-    return new HostStepper(owner, batch, stream)
-  }
-
-  async dropoutState(): Promise<Uint8Array> {
-    this.#life.check('read the dropout state')
-    return dropoutStateOf(this.#dropoutPosition)
-  }
-
-  restoreDropoutState(state: Uint8Array): void {
-    this.#life.check('restore the dropout state')
-    this.#dropoutPosition = dropoutPositionOf(state)
-  }
-
-  dispose(): void {
-    if (this.#life.end()) this.#entry.leave()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
-  #checkParams(action: string, params: TensorLike): TensorLike {
-    this.#life.check(action)
-    return checkParams(action, this.#executor.memory, this.descriptor, this.paramsSize, params)
-  }
-
-  protected override summary(): Summary {
-    return rnnSummary(this, this.#life)
   }
 }

@@ -5,17 +5,14 @@ interface Life {
   readonly ended: boolean
 }
 
-/** Printed form of an executor's tensor. */
 export function tensorSummary({ shape, dtype, layout, disposed }: AnyBackendTensor): Summary {
   return { kind: 'BackendTensor', shape, dtype, layout, state: stateOf({ ended: disposed }) }
 }
 
-/** Printed form of a prepared network. */
 export function rnnSummary({ descriptor, paramsSize }: Rnn, life: Life): Summary {
   return { kind: 'Rnn', network: layoutKey(descriptor), paramsSize, state: stateOf(life) }
 }
 
-/** Printed form of an executor. */
 export function backendSummary(backend: Backend, life: Life): Summary {
   const { tensors, bytes } = backend.stats()
   return { kind: 'Backend', name: backend.name, dtype: backend.dtype, tensors, bytes, state: stateOf(life) }

@@ -3,6 +3,7 @@ import { checkIsObject, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import {
   type BackendTensor,
   type DenseOps,
+  type FloatDType,
   isBackendTensor,
   type OptimizerOptions,
   type OptimizerRule,
@@ -12,7 +13,6 @@ import {
 import { checkHyperparameter } from '../arguments/hyperparameter.js'
 import { checkRuleArguments, completeUpdate, type OptimizerUpdate } from '../arguments/optimizer_update.js'
 import { checkIsTensor, checkRule, checkTensor } from '../arguments/tensor_arguments.js'
-import { checkAlike } from '../arguments/update_operands.js'
 import {
   checkOwnTensor,
   type ExecutorMemory,
@@ -165,4 +165,19 @@ export class Statements<Own extends VersionedTensor> implements Omit<DenseOps, R
     }
     return owned
   }
+}
+
+/** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */
+export function checkUpdate(action: string, dtype: FloatDType, operands: Readonly<Record<string, TensorLike>>): void {
+  const names = Object.keys(operands)
+  const tensors = names.map((name) => checkIsTensor(action, name, operands[name]))
+  checkAlike(action, dtype, names, tensors)
+}
+
+/** Like {@link checkUpdate}, for tensors that `checkIsTensor` returned. */
+function checkAlike(action: string, dtype: FloatDType, names: readonly string[], tensors: readonly TensorLike[]): void {
+  const [first] = tensors
+  if (first === undefined) return
+  const rule = { dtype, shape: first.shape, layout: 'layout' in first ? first.layout : undefined }
+  for (let k = 0; k < tensors.length; k++) checkRule(action, names[k], tensors[k], rule)
 }

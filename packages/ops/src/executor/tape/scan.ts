@@ -35,12 +35,10 @@ const OPTIONS = {
   lengths: checkedElsewhere<readonly number[] | Int32Array | null | undefined>(),
 }
 
-/** Options of {@link scan}. */
 export interface ScanOptions<State extends CellState = CellState> extends OptionsOf<typeof OPTIONS> {
   readonly state?: State | null | undefined
 }
 
-/** Result of {@link scan}. */
 export type ScanResult<State extends CellState = CellState> = {
   /** [T,B,…], zero past each row's length. */
   readonly output: Value

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
-import { dropoutPositionOf, dropoutStateOf } from '../../../src/executor/index.js'
+import { dropoutPositionOf, dropoutStateOf } from '../../../src/executor/arguments/dropout_position.js'
 
 it('dropoutPositionOf is the inverse of dropoutStateOf', () => {
   for (const position of [0, 1, 2 ** 32 + 5, Number.MAX_SAFE_INTEGER]) {

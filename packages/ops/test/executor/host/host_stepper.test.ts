@@ -1,7 +1,8 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../../scripts/testing/coded.mjs'
-import { checkStream, HostMemory, HostStepper, Lifetime, type StreamKernel } from '../../../src/executor/index.js'
+import { HostMemory, Lifetime, type StreamKernel } from '../../../src/executor/index.js'
+import { checkStream, HostStepper } from '../../../src/executor/host/host_stepper.js'
 import { zeros } from '../stub_tensor.js'
 
 /** Records its calls; its state is all ones. */

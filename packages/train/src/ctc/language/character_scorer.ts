@@ -3,7 +3,6 @@ import { hyperparameter } from '@cudnn-rnn/ops/executor'
 import type { PrefixScorer } from '../prefix_scorer.js'
 import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 
-/** The rule of a weight. */
 export const WEIGHT = optional(hyperparameter())
 const OPTIONS = {
   /** Factor of the model's log-probabilities; default 1. */
