@@ -18,9 +18,6 @@ export function loadAddon(): LoadedAddon<NativeAddon> {
   return loadNativeAddon('cpu', import.meta.url)
 }
 
-const ADVICE =
-  'Install optional dependencies too: the addon is one. In the repository, npm run build:native builds it where a C++ compiler and CMake are.'
-
 const ACTION = 'open the cpu backend'
 const OPTIONS = {
   /** Element type of everything computed; default float32. */
@@ -87,7 +84,7 @@ export function openCpu(options: CpuBackendOptions, leavesSmall: boolean): CpuBa
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'cpu', reason }))
-    throw new BackendUnavailableError('cpu', attempts, ADVICE)
+    throw new BackendUnavailableError('cpu', attempts, loaded.advice)
   }
   const { addon } = loaded
   const supported = addon.instructionSets()

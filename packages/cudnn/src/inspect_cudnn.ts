@@ -1,5 +1,5 @@
 import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
-import { ADDON_ADVICE, loadAddon } from './load_addon.js'
+import { loadAddon } from './load_addon.js'
 import { type CudnnBackendOptions, checkBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
 import { type LibraryFiles, openCudaLibraries } from './sys/cuda_libraries.js'
 import type { SessionInfo } from './sys/native_addon.js'
@@ -39,7 +39,7 @@ export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<C
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'addon', reason }))
-    return { ...NOTHING, attempts, advice: ADDON_ADVICE }
+    return { ...NOTHING, attempts, advice: loaded.advice }
   }
   const { files, cudnnVersion, attempts, advice } = openCudaLibraries(loaded.addon, options.libraryDir)
   const report = { ...NOTHING, addon: loaded.file, files, attempts, advice }

@@ -16,7 +16,7 @@ import {
 import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/ops'
 import type { CudnnBackend } from './cudnn_backend.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
-import { ADDON_ADVICE, loadAddon } from './load_addon.js'
+import { loadAddon } from './load_addon.js'
 import { type CudaLibraries, openCudaLibraries } from './sys/cuda_libraries.js'
 import { ALGORITHMS, type Algorithm } from './sys/cudnn_enums.js'
 import { CudnnError } from './sys/cudnn_error.js'
@@ -76,7 +76,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   const { kernels = kernelsOfEnvironment() ?? 'cudnn' } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
-    throw unavailable([{ name: 'cudnn', reason: loaded.attempts.join('; ') }], ADDON_ADVICE)
+    throw unavailable([{ name: 'cudnn', reason: loaded.attempts.join('; ') }], loaded.advice)
   }
   const { addon } = loaded
   const found = openCudaLibraries(addon, libraryDir)

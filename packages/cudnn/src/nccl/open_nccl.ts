@@ -1,7 +1,7 @@
 import { checkArguments, optional, PATH } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
 import { bfloat16ToNumber, numberToBfloat16 } from '@cudnn-rnn/checkpoint/files'
-import { ADDON_ADVICE, loadAddon } from '../load_addon.js'
+import { loadAddon } from '../load_addon.js'
 import { openCudaLibraries } from '../sys/cuda_libraries.js'
 import type { Libraries, NativeAddon } from '../sys/native_addon.js'
 import { NCCL_REDUCTIONS } from './device_arrays.js'
@@ -61,7 +61,7 @@ export function openNccl(libraryDir?: string): Nccl {
   checkArguments('open NCCL', { libraryDir }, { libraryDir: optional(PATH) })
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
-    throw ncclUnavailable([{ name: 'nccl', reason: loaded.attempts.join('; ') }], ADDON_ADVICE)
+    throw ncclUnavailable([{ name: 'nccl', reason: loaded.attempts.join('; ') }], loaded.advice)
   }
   const { addon } = loaded
   const { libraries, attempts, advice } = openCudaLibraries(addon, libraryDir)

@@ -23,10 +23,13 @@ const { process } = globalThis as { process?: NodeProcess }
 /** The file of a CommonJS bundle of this package. */
 declare const __filename: unknown
 
-/** The addon and its file, or the attempts to load it with the error of each. */
+const ADVICE =
+  'Install optional dependencies too: the addon is one. In the repository, `npm run build:native` builds it if a C++ compiler and CMake are installed.'
+
+/** The addon and its file, or the attempts to load it with the error of each, and the remedy. */
 export type LoadedAddon<Addon> =
   | { readonly addon: Addon; readonly file: string }
-  | { readonly addon: undefined; readonly attempts: readonly string[] }
+  | { readonly addon: undefined; readonly attempts: readonly string[]; readonly advice: string }
 
 /** The addons that were found. Without them each new executor would look again for the files that precede the addon's. */
 const found = new Map<string, unknown>()
@@ -44,7 +47,7 @@ export function loadNativeAddon<Addon>(
   environment?: Environment,
   requireFrom?: (base: string) => AddonRequire,
 ): LoadedAddon<Addon> {
-  if (process?.versions?.node === undefined) return { addon: undefined, attempts: ['needs Node.js'] }
+  if (process?.versions?.node === undefined) return { addon: undefined, attempts: ['needs Node.js'], advice: ADVICE }
   const platform = platformTriple(process)
   const file = `cudnn_rnn_${name}.node`
   const named = (environment ?? process.env)[`CUDNN_RNN_${name.toUpperCase()}_ADDON`]
@@ -69,6 +72,7 @@ export function loadNativeAddon<Addon>(
   return {
     addon: undefined,
     attempts: failures.length > 0 ? [...new Set(failures)] : [absence(name, packageUrl, process)],
+    advice: ADVICE,
   }
 }
 

@@ -83,7 +83,10 @@ it.each([
   ['file:///var/task/index.mjs', 'not in this bundle: mark @cudnn-rnn/* as external'],
   [undefined, 'not in this bundle: mark @cudnn-rnn/* as external'],
 ])('names the remedy if there is none: %s', (url, reason) => {
-  expect(loadNativeAddon('cudnn', url, {}, requireOf(/nothing/))).toEqual({ addon: undefined, attempts: [reason] })
+  expect(loadNativeAddon('cudnn', url, {}, requireOf(/nothing/))).toMatchObject({
+    addon: undefined,
+    attempts: [reason],
+  })
 })
 
 it('states why one that exists cannot be loaded, once', () => {
@@ -120,7 +123,7 @@ it('never throws, also without an address that modules can be looked up from', (
 
 it('searches no other place if the environment names a file that is not an addon', () => {
   const environment = { CUDNN_RNN_CPU_ADDON: '/nowhere/addon.node' }
-  expect(loadNativeAddon('cpu', PACKAGE, environment, requireOf(/nothing/))).toEqual({
+  expect(loadNativeAddon('cpu', PACKAGE, environment, requireOf(/nothing/))).toMatchObject({
     addon: undefined,
     attempts: [expect.stringMatching(/^\/nowhere\/addon\.node: /)],
   })

@@ -3,7 +3,7 @@
 // Tests that need a part of vitest which is not here, or a package of the machine, are skipped and printed.
 // The log is a file, as Node.js ends with EBADF on wine's console. Its last line is "N passed, N failed, N skipped".
 import { appendFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { inspect, parseArgs } from 'node:util'
 import { GLOBAL_EXPECT, setState } from '@vitest/expect'
 import { startTests } from '@vitest/runner'
 import files from 'bundled-tests'
@@ -47,7 +47,8 @@ function fail(what, errors) {
   }
   counts.failed++
   say(`FAILED ${what}`)
-  for (const error of errors) say(`  ${(error instanceof Object ? textOf(error) : String(error)).slice(0, 2000)}`)
+  for (const error of errors)
+    say(`  ${(typeof error?.message === 'string' ? textOf(error) : inspect(error)).slice(0, 2000)}`)
 }
 
 /** Errors of hooks and of collecting belong to no test. */
