@@ -86,15 +86,9 @@ export interface RnnOptions extends OptionsOf<typeof OPTIONS> {}
  * ```
  */
 export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
-  checkOptions('build RNN descriptor', options, OPTIONS)
-  const { cellMode, numLayers, numUnits, inputSize, numProj, cellClip } = options
-  const {
-    inputMode = 'auto_select',
-    direction = 'unidirectional',
-    biasMode = 'double',
-    dropout = 0,
-    seed = 0,
-  } = options
+  const given = checkOptions('build RNN descriptor', options, OPTIONS)
+  const { cellMode, numLayers, numUnits, inputSize, numProj, cellClip } = given
+  const { inputMode = 'auto_select', direction = 'unidirectional', biasMode = 'double', dropout = 0, seed = 0 } = given
 
   if (inputMode === 'skip_input' && inputSize !== numUnits) {
     throw codedRangeError(

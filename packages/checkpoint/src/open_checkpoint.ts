@@ -69,8 +69,7 @@ export async function openCheckpointFrom(
   options: OpenCheckpointOptions = {},
 ): Promise<CheckpointReader> {
   checkArguments('open checkpoint', { prefix, open }, ARGUMENTS)
-  checkOptions('open checkpoint', options, OPEN_OPTIONS)
-  const { verifyTensors = true } = options
+  const { verifyTensors = true } = checkOptions('open checkpoint', options, OPEN_OPTIONS)
   const openSource = async (path: string) => byteSourceOf('open checkpoint', path, await open(path))
   const index = await openSource(`${prefix}.index`)
   if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, openSource, verifyTensors))

@@ -32,8 +32,7 @@ export async function openCheckpoint(
   prefix: string,
   options: OpenCheckpointFileOptions = {},
 ): Promise<CheckpointReader> {
-  checkOptions('open checkpoint', options, OPTIONS)
-  const { store, ...others } = options
+  const { store, ...others } = checkOptions('open checkpoint', options, OPTIONS)
   const open: OpenByteSource = store === undefined ? openFileSource : (name) => store.open(name)
   return openCheckpointFrom(prefix, open, others)
 }

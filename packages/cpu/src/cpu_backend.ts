@@ -78,9 +78,9 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
 
 /** Without `leavesSmall` products in bfloat16 and int8 compute small networks too, as tests have them. */
 export function openCpu(options: CpuBackendOptions, leavesSmall: boolean): CpuBackend {
-  checkOptions(ACTION, options, OPTIONS)
-  const { dtype = 'float32', threads } = options
-  const { format, name } = matrixFormatOf(options)
+  const given = checkOptions(ACTION, options, OPTIONS)
+  const { dtype = 'float32', threads } = given
+  const { format, name } = matrixFormatOf(given)
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'cpu', reason }))
@@ -88,9 +88,9 @@ export function openCpu(options: CpuBackendOptions, leavesSmall: boolean): CpuBa
   }
   const { addon } = loaded
   const supported = addon.instructionSets()
-  const instructionSet = chooseInstructionSet(options.instructionSet, supported)
+  const instructionSet = chooseInstructionSet(given.instructionSet, supported)
   if (instructionSet === undefined) {
-    const reason = `this processor has no ${options.instructionSet}, but ${supported.join(', ')}`
+    const reason = `this processor has no ${given.instructionSet}, but ${supported.join(', ')}`
     throw new BackendUnavailableError(
       'cpu',
       [{ name: 'cpu', reason }],

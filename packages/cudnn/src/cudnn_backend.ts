@@ -115,10 +115,10 @@ export class CudnnBackend extends Inspectable implements Backend {
   /** A tensor of zeros; the memory is allocated and cleared in the order of calls. */
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
     const action = 'make a tensor of zeros'
-    checkOptions(action, options, { layout: optional(TEXT) })
+    const given = checkOptions(action, options, { layout: optional(TEXT) })
     const { memory } = this.#executor
     memory.life.check(action)
-    return memory.zeros(checkDimensions(action, shape), options.layout)
+    return memory.zeros(checkDimensions(action, shape), given.layout)
   }
 
   /**

@@ -98,9 +98,9 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
 
 /** Checks the options; returns the arithmetic that they select. */
 export function checkBackendOptions(options: CudnnBackendOptions): Arithmetic {
-  checkOptions('open the cuDNN backend', options, OPTIONS)
+  const given = checkOptions('open the cuDNN backend', options, OPTIONS)
   checkOptions('open the cuDNN backend', { kernels: kernelsOfEnvironment() }, OPTIONS)
-  return arithmeticOf(options.dtype ?? 'float32', options.precision)
+  return arithmeticOf(given.dtype ?? 'float32', given.precision)
 }
 
 /** Undefined if the variable is not set; checked as the option is. */

@@ -80,11 +80,11 @@ export class CheckedCommunicator implements Communicator {
 
   async allReduce(array: ReducibleArray, options: AllReduceOptions = {}): Promise<void> {
     this.#check('allReduce', { array }, { array: REDUCIBLE })
-    checkOptions('allReduce', options, ALL_REDUCE_OPTIONS)
-    const { op = 'sum', wire } = options
+    const given = checkOptions('allReduce', options, ALL_REDUCE_OPTIONS)
+    const { op = 'sum', wire } = given
     if (wire !== undefined) {
       checkArguments('allReduce', { array }, { array: FLOATS })
-      checkOptionValues('allReduce', options, { op: SUM })
+      checkOptionValues('allReduce', given, { op: SUM })
     }
     pinBuffer(array.buffer)
     await this.#transport.allReduce(array, op, this.#wire(wire))
@@ -96,8 +96,8 @@ export class CheckedCommunicator implements Communicator {
     if (sum === undefined) return undefined
     return async (tensors, options = {}) => {
       this.#check('sum tensors', { tensors }, { tensors: TENSORS })
-      checkOptions('sum tensors', options, TENSOR_SUM_OPTIONS)
-      await sum(tensors, { wire: this.#wire(options.wire) })
+      const given = checkOptions('sum tensors', options, TENSOR_SUM_OPTIONS)
+      await sum(tensors, { wire: this.#wire(given.wire) })
     }
   }
 

@@ -66,14 +66,14 @@ export async function openCommunicator(
   options: CommunicatorOptions = {},
 ): Promise<Communicator> {
   checkArguments('open communicator', { engine }, { engine: ENGINE })
-  checkOptions('open communicator', options, OPTIONS)
+  const given = checkOptions('open communicator', options, OPTIONS)
   const {
     timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
     silenceSeconds = DEFAULT_SILENCE_SECONDS,
     busySeconds = LEAST_BUSY_SECONDS,
     library,
-  } = options
-  const limits = { timeoutSeconds, silenceSeconds, busySeconds, learnsBusy: options.busySeconds === undefined }
+  } = given
+  const limits = { timeoutSeconds, silenceSeconds, busySeconds, learnsBusy: given.busySeconds === undefined }
   if (engine === 'none') return soleCommunicator('none: one process, as requested')
   const launcher = detectLauncher()
   if (engine === 'auto') {

@@ -67,8 +67,7 @@ export interface OpenGraphOptions extends OptionsOf<typeof OPTIONS> {}
  */
 export async function openGraph(file: WeightInput, options: OpenGraphOptions): Promise<Graph> {
   const action = 'open a graph'
-  checkOptions(action, options, OPTIONS)
-  const { ort, fixed = {}, states = 'auto', session } = options
+  const { ort, fixed = {}, states = 'auto', session } = checkOptions(action, options, OPTIONS)
   const source = await openSource(file)
   try {
     const graphFile = await GraphFile.open(source, typeof file === 'string')

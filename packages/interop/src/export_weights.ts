@@ -63,10 +63,10 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  * ```
  */
 export async function exportWeights(networks: readonly NetworkToExport[], options: ExportOptions): Promise<Uint8Array> {
-  checkOptions('export weights', options, OPTIONS)
-  const format = EXPORT_FORMATS.find((known) => known === options.format)
+  const given = checkOptions('export weights', options, OPTIONS)
+  const format = EXPORT_FORMATS.find((known) => known === given.format)
   if (format === undefined) {
-    const value = typeof options.format === 'string' ? options.format : typeof options.format
+    const value = typeof given.format === 'string' ? given.format : typeof given.format
     throw new WeightFileError(
       'ERR_WEIGHTS_UNSUPPORTED',
       `Cannot export weights as format must be one of ${EXPORT_FORMATS.join(', ')}: current value is ${value}`,

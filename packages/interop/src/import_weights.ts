@@ -78,27 +78,27 @@ export async function importWeights(
   input: WeightInput | WeightFile,
   options: ImportOptions = {},
 ): Promise<ImportedWeights> {
-  checkOptions('import weights', options, OPTIONS)
-  const { signal } = options
+  const given = checkOptions('import weights', options, OPTIONS)
+  const { signal } = given
   if (signal?.aborted) throw signal.reason
   const isOpen = typeof input === 'object' && input !== null && 'tensors' in input
   const file = isOpen
     ? input
-    : await abortable(signal, openWeightFile(input, options.format), (late) => abandonable(signal, late.close()))
+    : await abortable(signal, openWeightFile(input, given.format), (late) => abandonable(signal, late.close()))
   try {
     const slots = optimizerSlots(file)
     const ofNetworks = file.tensors.filter((tensor) => !slots.has(tensor))
     const shared = new SharedParameters(ofNetworks, signal)
     const { tensors } = shared
-    const isWanted = ({ name }: Interpretation) => options.only?.includes(name) !== false
+    const isWanted = ({ name }: Interpretation) => given.only?.includes(name) !== false
     const chosen = chooseInterpretations(
       file.path,
-      await networkInterpretations({ ...file, tensors }, options, (tensor) => shared.of(tensor)),
+      await networkInterpretations({ ...file, tensors }, given, (tensor) => shared.of(tensor)),
       tensors,
-      options,
+      given,
     )
-    checkFound(file.path, chosen, options.only)
-    const interpretations = settleDoubts(file.path, chosen.filter(isWanted), tensors, options)
+    checkFound(file.path, chosen, given.only)
+    const interpretations = settleDoubts(file.path, chosen.filter(isWanted), tensors, given)
     shared.expect(interpretations)
     const budget = new MemoryBudget(file.path, () => file.heldBytes ?? Number.POSITIVE_INFINITY)
     const networks: ImportedNetwork[] = []
@@ -117,7 +117,7 @@ export async function importWeights(
       for (const tensor of alsoUses) used.add(tensor)
     }
     const unused = tensors.filter((tensor) => !used.has(tensor))
-    if (options.only === undefined) refuseLookalikes(file, unused, interpretations, options)
+    if (given.only === undefined) refuseLookalikes(file, unused, interpretations, given)
     const optimizer = [...slots].map(listed)
     return new NamedWeights(
       { format: file.format, networks, cells, optimizer, unusedTensors: unused.map(listed) },

@@ -215,8 +215,7 @@ export abstract class Layer {
    */
   async call(input: TensorLike, options: LayerCallOptions = {}): Promise<LayerCallResult> {
     const action = `call ${this.name}`
-    checkOptions(action, options, CALL_OPTIONS)
-    const { isTraining = true } = options
+    const { isTraining = true } = checkOptions(action, options, CALL_OPTIONS)
     const { x: given, lengths } = this.checkedInput(action, input, options.sequenceLengths ?? null)
     const pass = this.#pass(action, lengths, options)
     if (!isTraining) {
@@ -249,9 +248,9 @@ export abstract class Layer {
   async record(t: GradientTape, input: LayerInput, options: LayerRecordOptions = {}): Promise<Forwarded> {
     const action = `call ${this.name}`
     checkArguments(action, { t }, { t: tapeRule() })
-    checkOptions(action, options, RECORD_OPTIONS)
-    const { x, lengths } = this.checkedInput(action, input, options.sequenceLengths ?? null)
-    return this.#forwarded(t, x, this.#pass(action, lengths, options))
+    const given = checkOptions(action, options, RECORD_OPTIONS)
+    const { x, lengths } = this.checkedInput(action, input, given.sequenceLengths ?? null)
+    return this.#forwarded(t, x, this.#pass(action, lengths, given))
   }
 
   /**

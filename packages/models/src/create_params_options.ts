@@ -26,17 +26,17 @@ export interface CreateParamsOptions extends InitializerOptions, OptionsOf<typeo
 
 /** Throws RangeError `ERR_NOT_LSTM` for a forget bias of another cell, `ERR_INVALID_OPTION` for an initializer beside values. */
 export function checkCreateParamsOptions(options: CreateParamsOptions, rnnMode: CellMode): void {
-  checkOptions('create parameters', options, OPTIONS)
-  if (options.forgetBias !== undefined && rnnMode !== 'lstm') {
+  const given = checkOptions('create parameters', options, OPTIONS)
+  if (given.forgetBias !== undefined && rnnMode !== 'lstm') {
     throw codedRangeError(
       'ERR_NOT_LSTM',
       `Cannot create parameters as forgetBias needs a forget gate, which only an LSTM has: current cell is ${rnnMode}`,
       { option: 'forgetBias', cellMode: rnnMode },
     )
   }
-  if (options.canonical === undefined) return
+  if (given.canonical === undefined) return
   for (const option of ['seed', 'kernelInitializer', 'biasInitializer', 'forgetBias'] as const) {
-    if (options[option] === undefined) continue
-    throw invalidOption('create parameters', option, 'absent where canonical holds the values', options[option])
+    if (given[option] === undefined) continue
+    throw invalidOption('create parameters', option, 'absent where canonical holds the values', given[option])
   }
 }

@@ -70,8 +70,7 @@ export async function recordedRun(
   options: RecordedRunOptions,
 ): Promise<RecordedRun> {
   recording.checkOpen(ACTION)
-  checkOptions(ACTION, options, RECORDED_RUN_OPTIONS)
-  const { state = null, lengths = null } = options
+  const { state = null, lengths = null } = checkOptions(ACTION, options, RECORDED_RUN_OPTIONS)
   if (state !== null) checkOptions<object>(ACTION, state, STATE_OPTIONS)
   const given = { input, params, inputH: state?.h ?? null, inputC: state?.c ?? null }
   const taken = OPERANDS.map((name) => recording.operand(ACTION, name, given[name]))

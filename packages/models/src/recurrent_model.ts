@@ -210,8 +210,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
       return await recordedRun(t, this.#rnn, params, input, options)
     }
     const [params, input, options = {}] = given as [Params, TensorLike, RunOptions?]
-    checkOptions('run a network', options, RUN_OPTIONS)
-    const { state = null, lengths = null, signal } = options
+    const { state = null, lengths = null, signal } = checkOptions('run a network', options, RUN_OPTIONS)
     if (state !== null) checkOptions('run a network', state, STATE_OPTIONS)
     const { output, outputH, outputC } = await this.forward(input, state?.h ?? null, state?.c ?? null, params, {
       ...{ isTraining: false, sequenceLengths: lengths, signal },
@@ -326,15 +325,15 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
         { value: options },
       )
     }
-    checkOptions('run forward', options, CALL_OPTIONS)
-    const { isTraining = true, signal } = options
+    const given = checkOptions('run forward', options, CALL_OPTIONS)
+    const { isTraining = true, signal } = given
     if (signal?.aborted) throw signal.reason
     const result = await this.#rnn.forward({
       input,
       inputH,
       inputC,
       params: paramsTensor(params),
-      sequenceLengths: options.sequenceLengths ?? null,
+      sequenceLengths: given.sequenceLengths ?? null,
       training: isTraining,
     })
     if (!signal?.aborted) return result

@@ -29,8 +29,7 @@ export type ReferenceBackend = HostBackend<ReferenceRnn>
  * ```
  */
 export function openReferenceBackend(options: ReferenceBackendOptions = {}): ReferenceBackend {
-  checkOptions('open the reference backend', options, OPTIONS)
-  const { dtype = 'float32' } = options
+  const { dtype = 'float32' } = checkOptions('open the reference backend', options, OPTIONS)
   const memory = new HostMemory(dtype)
   return new HostBackend({
     name: 'reference',

@@ -238,8 +238,11 @@ function runOf(
     return fixed === undefined ? null : ofDtype(backend.dtype, fixed)
   }
   return async (input, options = {}) => {
-    checkOptions('run a network', options, RUN_OPTIONS)
-    const { inputH, inputC, sequenceLengths = inputs.sequenceLengths ?? null } = options
+    const {
+      inputH,
+      inputC,
+      sequenceLengths = inputs.sequenceLengths ?? null,
+    } = checkOptions('run a network', options, RUN_OPTIONS)
     const h = await state(inputH, inputs.initialH)
     const c = await state(inputC, inputs.initialC)
     const x = await hostTensor(input)

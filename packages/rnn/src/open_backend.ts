@@ -25,7 +25,7 @@ import {
  * ```
  */
 export async function openBackend(name: BackendName = 'auto', options: OpenBackendOptions = {}): Promise<Backend> {
-  checkOptions('open a backend', options, OPEN_BACKEND_OPTIONS)
+  const given = checkOptions('open a backend', options, OPEN_BACKEND_OPTIONS)
   const candidates: readonly ExecutorRow[] = name === 'auto' ? EXECUTORS : EXECUTORS.filter((row) => row.name === name)
   if (candidates.length === 0) {
     throw codedRangeError(
@@ -37,7 +37,7 @@ export async function openBackend(name: BackendName = 'auto', options: OpenBacke
   const passedOver = new Map<string, readonly BackendAttempt[]>()
   let advice = ''
   for (const row of candidates) {
-    const tried = await attempt(row, options)
+    const tried = await attempt(row, given)
     if ('backend' in tried) return passedOver.size === 0 ? tried.backend : withReason(tried.backend, passedOver)
     passedOver.set(row.name, tried.attempts)
     advice = tried.advice
@@ -79,10 +79,10 @@ export interface BackendReport {
  * ```
  */
 export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
-  checkOptions('inspect backends', options, OPEN_BACKEND_OPTIONS)
+  const given = checkOptions('inspect backends', options, OPEN_BACKEND_OPTIONS)
   const reports: BackendReport[] = []
   for (const row of EXECUTORS) {
-    const tried = await attempt(row, options)
+    const tried = await attempt(row, given)
     if ('backend' in tried) {
       reports.push({ name: row.name, available: true, reason: tried.backend.reason, advice: '' })
       tried.backend.dispose()

@@ -67,8 +67,7 @@ export async function openModel(
   options: OpenModelOptions = {},
 ): Promise<LayersModel | Graph> {
   const action = 'open a model'
-  checkOptions(action, options, OPTIONS)
-  const { backend, ort, ...ofGraph } = options
+  const { backend, ort, ...ofGraph } = checkOptions(action, options, OPTIONS)
   const input = await inputOf(file)
   const { format, path, close } = await openWeightFile(input)
   await close()

@@ -64,8 +64,7 @@ export async function convertCheckpoint(
   options: ConvertOptions,
 ): Promise<ConvertedNetwork[]> {
   checkArguments('convert a checkpoint', { prefix, target }, { prefix: PATH, target: FILE_PATH })
-  checkOptions('convert a checkpoint', options, OPTIONS)
-  const { to, ...known } = options
+  const { to, ...known } = checkOptions('convert a checkpoint', options, OPTIONS)
   const reader = await openCheckpoint(prefix)
   try {
     const shapes = reader.names().map((key) => ({ key, shape: reader.shape(key) }))

@@ -31,8 +31,7 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
     paramVariables: readonly ParamVariable[],
     options: OpaqueParamsSaveableOptions = {},
   ) {
-    checkOptions('make saveable', options, OPTIONS)
-    const { scope = '', name = 'cudnn_rnn_saveable' } = options
+    const { scope = '', name = 'cudnn_rnn_saveable' } = checkOptions('make saveable', options, OPTIONS)
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
     this.#scope = scope
   }

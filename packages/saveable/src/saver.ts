@@ -86,7 +86,7 @@ export class Saver {
   /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`. */
   constructor(saveables: readonly Saveable[], options: SaverOptions = {}) {
     checkArguments('make a saver', { saveables }, { saveables: SAVEABLES })
-    checkOptions('make a saver', options, OPTIONS)
+    const given = checkOptions('make a saver', options, OPTIONS)
     const names = saveables.map(({ name }) => name)
     const seen = new Set<string>()
     const duplicate = names.find((name) => seen.size === seen.add(name).size)
@@ -97,9 +97,9 @@ export class Saver {
         { saveable: duplicate },
       )
     }
-    const { maxToKeep = 5, keepCheckpointEveryNHours = 10_000, padStepNumber = false, naming = 'default' } = options
+    const { maxToKeep = 5, keepCheckpointEveryNHours = 10_000, padStepNumber = false, naming = 'default' } = given
     this.#saveables = [...saveables]
-    this.#store = options.store
+    this.#store = given.store
     this.#options = { maxToKeep, keepCheckpointEveryNHours, padStepNumber, naming }
   }
 
@@ -117,8 +117,7 @@ export class Saver {
    */
   async save(path: string, options: SaveOptions = {}): Promise<string> {
     checkArguments('save', { path }, { path: FILE_PATH })
-    checkOptions('save', options, SAVE_OPTIONS)
-    const { globalStep } = options
+    const { globalStep } = checkOptions('save', options, SAVE_OPTIONS)
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`
     const { maxToKeep, keepCheckpointEveryNHours } = this.#options
     const retention = { maxToKeep, keepCheckpointEveryNHours }

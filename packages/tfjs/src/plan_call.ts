@@ -3,10 +3,12 @@ import type { ActivationName } from './activation.js'
 import type { CallArguments, CellFields, ComputableCall, PlannedCell, RecurrentLayer } from './recurrent_layer.js'
 import type { CellClassName, RecurrentClasses } from './tensor_flow.js'
 
-const KINDS: Readonly<Record<Exclude<CellClassName, 'StackedRNNCells'>, PlannedCell['kind']>> = {
-  LSTMCell: 'lstm',
-  GRUCell: 'gru',
-  SimpleRNNCell: 'simple',
+const KINDS: Readonly<
+  Record<Exclude<CellClassName, 'StackedRNNCells'>, { readonly kind: PlannedCell['kind']; readonly gates: number }>
+> = {
+  LSTMCell: { kind: 'lstm', gates: 4 },
+  GRUCell: { kind: 'gru', gates: 3 },
+  SimpleRNNCell: { kind: 'simple', gates: 1 },
 }
 
 /**
@@ -25,16 +27,19 @@ export function planCall(
   const [x] = list
   if (list.length !== 1) return 'its input must be one tensor'
   if (x.rank !== 3 || x.size === 0) return `its input must be [B,T,I] and not empty`
+  if (x.dtype === 'complex64' || x.dtype === 'string') return `its input is ${x.dtype}`
   const mask = Array.isArray(given?.mask) ? given.mask[0] : given?.mask
-  const [batch, time] = (x as Tensor3D).shape
+  const [batch, time, features] = (x as Tensor3D).shape
   if (mask && !hasShape(mask, batch, time)) return 'its mask must be [B,T]'
   const training = given?.training === true
   const isSingle = classes.singleCell.includes(layer.constructor as never)
   const cells: PlannedCell[] = []
+  let columns = features
   for (const fields of stackOf(classes, layer.cell)) {
-    const cell = planCell(classes, fields, { training, isSingle, activations })
+    const cell = planCell(classes, fields, { training, isSingle, activations, columns })
     if (typeof cell === 'string') return cell
     cells.push(cell)
+    columns = fields.units
   }
   const initial = given?.initialState ?? (layer.stateful ? layer.states_ : null)
   const states = distributed(cells, initial)
@@ -60,16 +65,23 @@ interface CellPlanning {
   /** The layer renews the masks of dropout in every call; `rnn` keeps its first call's. */
   readonly isSingle: boolean
   readonly activations: readonly ActivationName[]
+  /** I of the cell. */
+  readonly columns: number
 }
 
 function planCell(
   classes: RecurrentClasses,
   fields: CellFields,
-  { training, isSingle, activations }: CellPlanning,
+  { training, isSingle, activations, columns }: CellPlanning,
 ): PlannedCell | string {
   const className = classes.cells.get(fields.constructor)
   if (className === undefined || className === 'StackedRNNCells') return `its cell is ${fields.getClassName()}`
   if (fields.kernel === undefined) return 'it has no weights yet'
+  const { kind, gates } = KINDS[className]
+  const { units, kernel, recurrentKernel, bias } = fields
+  const width = gates * units
+  const isWhole = hasShape(kernel.read(), columns, width) && hasShape(recurrentKernel.read(), units, width)
+  if (!isWhole || (bias && bias.read().size !== width)) return 'its weights must fit its input and its units'
   const computed = (name: string) => activations.find((each) => each === name)
   const names = [fields.activation, fields.recurrentActivation].map((each) => each?.getClassName() ?? 'linear')
   const [activation, recurrentActivation] = names.map(computed)
@@ -80,7 +92,7 @@ function planCell(
   if (!isSingle && (drops || dropsState)) return 'it has dropout in a cell of rnn'
   if (dropsState && training) return 'it has recurrentDropout'
   const dropout = drops && training ? fields.dropout : 0
-  return { fields, kind: KINDS[className], activation, recurrentActivation, dropout }
+  return { fields, kind, activation, recurrentActivation, dropout }
 }
 
 /** TensorFlow.js ignores rates of 0 and 1. */

@@ -27,17 +27,21 @@ const tensor = (...shape: number[]) => ({ shape, rank: shape.length, size: eleme
 /** An instance of a class with fields, as TensorFlow.js has them. */
 const instance = (Class: new () => object, fields: object) =>
   Object.assign(new Class(), { getClassName: () => Class.name, ...fields })
+const weight = (...shape: number[]) => ({ read: () => tensor(...shape) })
 const named = (name: string) => ({ getClassName: () => name })
-const cell = (Class: new () => object, fields: object = {}) =>
-  instance(Class, {
-    units: 4,
+const cell = (Class: new () => object, fields: object = {}, inputs = 5) => {
+  const { units = 4 } = fields as { readonly units?: number }
+  const width = (Class === GRUCell ? 3 : 4) * units
+  return instance(Class, {
+    units,
     activation: named('tanh'),
     recurrentActivation: named('hardSigmoid'),
-    kernel: {},
+    ...{ kernel: weight(inputs, width), recurrentKernel: weight(units, width), bias: weight(width) },
     dropout: 0,
     recurrentDropout: 0,
     ...fields,
   })
+}
 const layerOf = (own: object, fields: object = {}, Class: new () => object = LSTM) =>
   instance(Class, { name: 'layer', cell: own, stateful: false, states_: null, ...fields }) as unknown as RecurrentLayer
 
@@ -76,7 +80,7 @@ describe('a call that is computed', () => {
   })
 
   test('has the states that are given for the top cell first, for the cells from the lowest up', () => {
-    const stack = instance(StackedRNNCells, { cells: [cell(GRUCell, { units: 6 }), cell(LSTMCell, { units: 4 })] })
+    const stack = instance(StackedRNNCells, { cells: [cell(GRUCell, { units: 6 }), cell(LSTMCell, { units: 4 }, 6)] })
     const [h, c, below] = [tensor(2, 4), tensor(2, 4), tensor(2, 6)]
     const found = planned(plan(layerOf(stack, {}, RNN), { initialState: [h, c, below] }))
     expect(found.cells.map(({ kind }) => kind)).toEqual(['gru', 'lstm'])
@@ -114,6 +118,16 @@ describe('a call is passed on to TensorFlow.js', () => {
     ['its mask must be [B,T]', lstm(), { mask: tensor(2, 3, 1) }, X],
     ['its mask must be [B,T]', lstm(), { mask: tensor(2, 4) }, X],
     ['its mask must be [B,T]', lstm(), { mask: tensor(3, 2) }, X],
+    ['its input is complex64', lstm(), null, { ...X, dtype: 'complex64' } as Tensor],
+    ['its weights must fit its input and its units', lstm(), null, tensor(2, 3, 4)],
+    ['its weights must fit its input and its units', lstm({ recurrentKernel: weight(5, 16) }), null, X],
+    ['its weights must fit its input and its units', lstm({ bias: weight(12) }), null, X],
+    [
+      'its weights must fit its input and its units',
+      layerOf(instance(StackedRNNCells, { cells: [cell(GRUCell), cell(LSTMCell)] }), {}, RNN),
+      null,
+      X,
+    ],
     ['its cell is OwnCell', layerOf(cell(OwnCell)), null, X],
     ['it has no weights yet', lstm({ kernel: undefined }), null, X],
     ['its activation is selu', lstm({ activation: named('selu') }), null, X],

@@ -63,8 +63,12 @@ export interface WasmBackendOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Opens the executor over the module of the options, or else over one that `load` finds. Throws as `openWasmBackend`. */
 export async function openWasm(options: WasmBackendOptions, load: ModuleLoader): Promise<WasmBackend> {
-  checkOptions(ACTION, options, OPTIONS)
-  const { dtype = 'float32', weights = 'float32', threads, instructionSet: asked } = options
+  const {
+    dtype = 'float32',
+    weights = 'float32',
+    threads,
+    instructionSet: asked,
+  } = checkOptions(ACTION, options, OPTIONS)
   if (weights !== 'float32' && dtype !== 'float32')
     throw invalidOption(ACTION, 'weights', 'float32 with dtype float64', weights)
   const given = options.module === undefined ? undefined : await GivenModule.read(options.module)

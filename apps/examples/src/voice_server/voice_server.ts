@@ -80,8 +80,7 @@ export class VoiceServer {
   constructor(options: VoiceServerOptions) {
     const action = 'serve voices'
     checkIsObject(action, 'options', options)
-    checkOptions(action, options, OPTIONS)
-    const { pool, ...limits } = options
+    const { pool, ...limits } = checkOptions(action, options, OPTIONS)
     this.#pool = pool
     const given = Object.entries(limits).filter(([, value]) => value !== undefined)
     this.#limits = { ...DEFAULTS, ...Object.fromEntries(given) }

@@ -29,6 +29,7 @@ export function checkArguments(action: string, values: Values, rules: Rules): vo
 /**
  * Checks the fields of an options object: their names and their values.
  *
+ * @returns the values that were checked, each of which is read once: a getter may give another one later
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`; with `option` and
  *   `value`
  */
@@ -36,9 +37,9 @@ export function checkOptions<Options extends object>(
   action: string,
   options: Options,
   rules: OptionRules<NoInfer<Options>>,
-): void {
+): Options {
   checkNames(action, options, Object.keys(rules))
-  checkOptionValues(action, options, rules as Rules)
+  return check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules as Rules) as Options
 }
 
 /** Like {@link checkOptions}, of options whose names were checked and that have rules elsewhere too. */
@@ -46,11 +47,17 @@ export function checkOptionValues(action: string, options: object, rules: Rules)
   check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules)
 }
 
-function check(kindCode: ErrorCode, action: string, values: Values, rules: Rules): void {
+function check(kindCode: ErrorCode, action: string, values: Values, rules: Rules): Values {
+  const checked: Record<string, unknown> = {}
   for (const [name, rule] of Object.entries(rules)) {
-    const fault = faultAt(kindCode, action, name, () => rule.find(values[name], name))
+    const fault = faultAt(kindCode, action, name, () => {
+      const value = values[name]
+      if (value !== undefined) checked[name] = value
+      return rule.find(value, name)
+    })
     if (fault !== undefined) throw refusal(kindCode, action, fault)
   }
+  return checked
 }
 
 /** A getter of the caller may throw, and a revoked proxy does: the value is refused as one of another kind. */

@@ -107,6 +107,19 @@ describe('checkOptions', () => {
     return undefined
   }
 
+  it('returns the values that it has checked, of getters that give others afterwards', () => {
+    let reads = 0
+    const options = {
+      get threads(): number {
+        return reads++ === 0 ? 2 : 1e9
+      },
+      dtype: undefined as string | undefined,
+    }
+    const rules = { threads: integerFrom(1), dtype: optional(TEXT) }
+    expect(checkOptions('open', options, rules)).toEqual({ threads: 2 })
+    expect(reads).toBe(1)
+  })
+
   it('refuses non-objects, unknown names, wrong kinds and wrong values', () => {
     expect(codeOf({ mode: 'max' })).toBeUndefined()
     expect(codeOf(null)).toBe('ERR_INVALID_OPTION_TYPE')

@@ -85,9 +85,9 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
   readonly #sources: Int32Array
 
   constructor(options: ConvLSTMCellOptions) {
-    checkOptions('build ConvLSTMCell', options, OPTIONS)
-    const { convNdims, inputShape, kernelShape, activation = 'tanh', recurrentActivation = 'sigmoid' } = options
-    super(options.name ?? 'conv_lstm_cell', options.dtype, [activation, recurrentActivation])
+    const given = checkOptions('build ConvLSTMCell', options, OPTIONS)
+    const { convNdims, inputShape, kernelShape, activation = 'tanh', recurrentActivation = 'sigmoid' } = given
+    super(given.name ?? 'conv_lstm_cell', given.dtype, [activation, recurrentActivation])
     for (const [option, list, expected] of [
       ['inputShape', inputShape, convNdims + 1],
       ['kernelShape', kernelShape, convNdims],
@@ -110,11 +110,11 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     }
     this.convNdims = convNdims
     this.inputShape = [...inputShape]
-    this.outputChannels = options.outputChannels
+    this.outputChannels = given.outputChannels
     this.kernelShape = [...kernelShape]
-    this.useBias = options.useBias ?? true
-    this.skipConnection = options.skipConnection ?? false
-    this.forgetBias = options.forgetBias ?? 1
+    this.useBias = given.useBias ?? true
+    this.skipConnection = given.skipConnection ?? false
+    this.forgetBias = given.forgetBias ?? 1
     this.activation = activation
     this.recurrentActivation = recurrentActivation
     this.#positions = elementCount(spatial)

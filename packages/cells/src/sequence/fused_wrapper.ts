@@ -116,9 +116,9 @@ export class FusedRNNCellAdaptor<State extends CellState> extends FusedWrapper<S
 
   constructor(cell: RNNCell<State>, options: FusedRNNCellAdaptorOptions = {}) {
     checkArguments('build FusedRNNCellAdaptor', { cell }, { cell: CELL })
-    checkOptions('build FusedRNNCellAdaptor', options, OPTIONS)
+    const given = checkOptions('build FusedRNNCellAdaptor', options, OPTIONS)
     super('FusedRNNCellAdaptor', cell)
-    this.useDynamicRnn = options.useDynamicRnn ?? false
+    this.useDynamicRnn = given.useDynamicRnn ?? false
   }
 
   /** The cell's own variables. */

@@ -62,14 +62,14 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
 
   constructor(cell: RNNCell<State>, attnLength: number, options: AttentionCellWrapperOptions = {}) {
     checkArguments('build AttentionCellWrapper', { cell, attnLength }, { cell: CELL, attnLength: SIZE })
-    checkOptions('build AttentionCellWrapper', options, OPTIONS)
-    const name = options.name ?? 'attention_cell_wrapper'
+    const given = checkOptions('build AttentionCellWrapper', options, OPTIONS)
+    const name = given.name ?? 'attention_cell_wrapper'
     super(name, cell.dtype)
     this.cell = cell
     this.attnLength = attnLength
-    this.attnSize = options.attnSize ?? cell.outputSize
-    this.attnVecSize = options.attnVecSize ?? this.attnSize
-    const cellInput = (inputSize: number) => options.inputSize ?? inputSize
+    this.attnSize = given.attnSize ?? cell.outputSize
+    this.attnVecSize = given.attnVecSize ?? this.attnSize
+    const cellInput = (inputSize: number) => given.inputSize ?? inputSize
     const own = new OwnVariables(name, cell.dtype, (inputSize) => this.#specs(inputSize, cellInput(inputSize)))
     this.#own = { scope: '', cell: own, inputSizeOf: (inputSize) => inputSize }
     this.#inner = { scope: cell.scope, cell, inputSizeOf: cellInput }

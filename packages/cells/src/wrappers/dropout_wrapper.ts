@@ -58,14 +58,14 @@ export class DropoutWrapper<State extends CellState> extends CellWrapper<State> 
 
   constructor(cell: RNNCell<State>, options: DropoutWrapperOptions = {}) {
     checkArguments('build DropoutWrapper', { cell }, { cell: CELL })
-    checkOptions('build DropoutWrapper', options, OPTIONS)
+    const given = checkOptions('build DropoutWrapper', options, OPTIONS)
     super(cell, cell.name, '')
-    this.inputKeepProb = options.inputKeepProb ?? 1
-    this.outputKeepProb = options.outputKeepProb ?? 1
-    this.stateKeepProb = options.stateKeepProb ?? 1
-    this.variationalRecurrent = options.variationalRecurrent ?? false
-    this.#masks = new DropoutMasks(options.seed ?? 0)
-    this.#dropsState = options.dropoutStateFilter ?? ((path) => !path.endsWith('.c'))
+    this.inputKeepProb = given.inputKeepProb ?? 1
+    this.outputKeepProb = given.outputKeepProb ?? 1
+    this.stateKeepProb = given.stateKeepProb ?? 1
+    this.variationalRecurrent = given.variationalRecurrent ?? false
+    this.#masks = new DropoutMasks(given.seed ?? 0)
+    this.#dropsState = given.dropoutStateFilter ?? ((path) => !path.endsWith('.c'))
   }
 
   override get randomSources(): readonly DropoutMasks[] {

@@ -40,10 +40,10 @@ export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> 
 
   constructor(cell: RNNCell<State>, options: HighwayWrapperOptions = {}) {
     checkArguments('build HighwayWrapper', { cell }, { cell: CELL })
-    checkOptions('build HighwayWrapper', options, OPTIONS)
+    const given = checkOptions('build HighwayWrapper', options, OPTIONS)
     super(cell, 'highway_wrapper', cell.scope)
-    this.coupleCarryTransformGates = options.coupleCarryTransformGates ?? true
-    this.carryBiasInit = options.carryBiasInit ?? 1
+    this.coupleCarryTransformGates = given.coupleCarryTransformGates ?? true
+    this.carryBiasInit = given.carryBiasInit ?? 1
     const cellOfGates = new OwnVariables('highway_wrapper', cell.dtype, (inputSize) => this.#gateSpecs(inputSize))
     this.#own = { scope: '', cell: cellOfGates, inputSizeOf: (inputSize) => inputSize }
   }

@@ -32,8 +32,8 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
   // biome-ignore lint/suspicious/noExplicitAny: a stack mixes cells of any state, and step() hands each its own back.
   constructor(cells: readonly RNNCell<any>[], options: Pick<CellOptions, 'name'> = {}) {
     checkArguments('build MultiRNNCell', { cells }, { cells: CELLS })
-    checkOptions('build MultiRNNCell', options, OPTIONS)
-    super(options.name ?? 'multi_rnn_cell', cells[0]?.dtype)
+    const given = checkOptions('build MultiRNNCell', options, OPTIONS)
+    super(given.name ?? 'multi_rnn_cell', cells[0]?.dtype)
     const dtypes = [...new Set(cells.map(({ dtype }) => dtype))]
     if (cells.length === 0 || new Set(cells).size !== cells.length || dtypes.length !== 1) {
       throw codedRangeError(

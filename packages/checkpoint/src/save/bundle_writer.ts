@@ -63,8 +63,7 @@ export async function writeCheckpoint(
   options: WriteCheckpointOptions = {},
 ): Promise<void> {
   checkArguments('write checkpoint', { prefix, tensors }, ARGUMENTS)
-  checkOptions('write checkpoint', options, OPTIONS)
-  const { retention, store } = options
+  const { retention, store } = checkOptions('write checkpoint', options, OPTIONS)
   if (store !== undefined) return saveInStore(store, prefix, tensors, retention)
   const data = temporaryPath(`${prefix}.data`)
   try {

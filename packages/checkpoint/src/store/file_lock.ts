@@ -98,8 +98,7 @@ export class FileLock {
    */
   static async acquire(path: string, options: FileLockOptions = {}): Promise<FileLock> {
     checkArguments('lock', { path }, { path: FILE_PATH })
-    checkOptions('lock', options, OPTIONS)
-    const { wait = false, recover } = options
+    const { wait = false, recover } = checkOptions('lock', options, OPTIONS)
     const token = createOwnerToken()
     const beside = `${path}.${token}.tmp`
     try {

@@ -34,8 +34,8 @@ export async function connectDevices(
   options: Parameters<DeviceGroups['connect']>[1] = {},
 ): Promise<DeviceGroup> {
   checkArguments(ACTION, { devices }, ARGUMENTS)
-  checkOptions(ACTION, options, { timeoutSeconds: optional(POSITIVE) })
-  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = options
+  const given = checkOptions(ACTION, options, { timeoutSeconds: optional(POSITIVE) })
+  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = given
   const executors = devices.map(executorOf).filter((executor) => executor !== undefined)
   checkConnectable(devices, executors)
   const [{ session, libraryDir }] = executors as [CudnnExecutor]

@@ -31,9 +31,9 @@ export async function decodeLabels<State>(
   options: DecodeOptions<State>,
 ): Promise<readonly (readonly number[])[]> {
   const action = 'decode'
-  checkOptions(action, options, { ...OPTIONS, scorer: checkedElsewhere() })
-  const { beamWidth, scorer, loss: _, ...predicted } = options
-  const loss = ctcOf(action, model, options.loss)
+  const given = checkOptions(action, options, { ...OPTIONS, scorer: checkedElsewhere() })
+  const { beamWidth, scorer, loss: _, ...predicted } = given
+  const loss = ctcOf(action, model, given.loss)
   const blank = ctcBlank(action, loss, featuresOf(model.output))
   const labelsOf = (logits: Tensor<FloatArray>, lengths: readonly number[] | Int32Array | null) => {
     if (beamWidth === undefined && scorer === undefined) return greedyLabels(logits, lengths, loss)

@@ -88,9 +88,9 @@ export function sequential(
 ): LayersModel<'output'> {
   const action = 'build a model'
   checkIsBackend(action, backend)
-  checkOptions(action, options, OPTIONS)
+  const given = checkOptions(action, options, OPTIONS)
   checkAreLayers(action, layers)
-  return new LayersModel(backend, chainPlan([...layers], inputOf(action, layers, options)), options)
+  return new LayersModel(backend, chainPlan([...layers], inputOf(action, layers, given)), given)
 }
 
 const FUNCTIONAL_OPTIONS = {
@@ -135,8 +135,8 @@ export function functional<Outputs extends string>(
 ): LayersModel<Outputs> {
   const action = 'build a model'
   checkIsBackend(action, backend)
-  checkOptions(action, options, FUNCTIONAL_OPTIONS)
-  return new LayersModel(backend, planOfValues(action, inputs, outputs), options)
+  const given = checkOptions(action, options, FUNCTIONAL_OPTIONS)
+  return new LayersModel(backend, planOfValues(action, inputs, outputs), given)
 }
 
 /** A tensor for each input; a literal list gives a tuple of its length. */
@@ -336,8 +336,8 @@ export class LayersModel<Outputs extends string = string> extends GraphLayer imp
    */
   async save(path: string, options: SaveModelOptions = {}): Promise<void> {
     checkArguments('save a model', { path }, { path: FILE_PATH })
-    checkOptions('save a model', options, SAVE_OPTIONS)
-    await saveModel(this, path, options)
+    const given = checkOptions('save a model', options, SAVE_OPTIONS)
+    await saveModel(this, path, given)
   }
 
   /**

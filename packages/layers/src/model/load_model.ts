@@ -65,7 +65,7 @@ export async function loadModel(
   options: LoadModelOptions = {},
 ): Promise<LayersModel> {
   const action = 'load a model'
-  checkOptions(action, options, OPTIONS)
+  const given = checkOptions(action, options, OPTIONS)
   checkIsBackend(action, backend)
   if (typeof path === 'string' && OTHER_FILE.test(path)) {
     throw notAModel(
@@ -73,10 +73,10 @@ export async function loadModel(
       'it has the name of a file of another library: importKeras reads whole models of Keras, importWeights recurrent networks',
     )
   }
-  const { prefix, store } = await checkpointOf(path, options.store)
+  const { prefix, store } = await checkpointOf(path, given.store)
   const description = await describedModel(prefix, store)
   const { layers, input, seed, loss, elements } = description
-  const definitions = layersFromConfig(layers, options.layers ?? {})
+  const definitions = layersFromConfig(layers, given.layers ?? {})
   const plan = input === undefined ? planOfConfig(prefix, definitions, description) : chainPlan(definitions, input)
   const model = new LayersModel(
     backend,

@@ -56,8 +56,7 @@ export class ModelStream {
   #isDisposed = false
 
   constructor(model: WholeModel, options: ModelStreamOptions) {
-    checkOptions('open a stream', options, OPTIONS)
-    const { batch = 1 } = options
+    const { batch = 1 } = checkOptions('open a stream', options, OPTIONS)
     this.batch = batch
     this.#model = model
     this.#stream = model.graph.openStream(batch)

@@ -33,9 +33,9 @@ export async function predictTensor(
   input: TensorLike,
   options: PredictOptions,
 ): Promise<Tensor<FloatArray>> {
-  checkOptions('predict', options, PREDICT_OPTIONS)
-  if (options.signal?.aborted) throw options.signal.reason
-  return await abortable(options.signal, outputOf(model, input, options))
+  const given = checkOptions('predict', options, PREDICT_OPTIONS)
+  if (given.signal?.aborted) throw given.signal.reason
+  return await abortable(given.signal, outputOf(model, input, given))
 }
 
 async function outputOf(model: WholeModel, input: TensorLike, options: PredictOptions): Promise<Tensor<FloatArray>> {
@@ -104,9 +104,9 @@ export async function* predictBatches(
   inputs: readonly LayerExample['input'][],
   options: PredictOptions,
 ): AsyncGenerator<{ readonly result: Tensor<FloatArray>; readonly lengths: Int32Array | null; readonly rows: number }> {
-  checkOptions('predict', options, PREDICT_OPTIONS)
-  const { batchSize = 256, signal } = options
-  if (options.sequenceLengths !== undefined) {
+  const given = checkOptions('predict', options, PREDICT_OPTIONS)
+  const { batchSize = 256, signal } = given
+  if (given.sequenceLengths !== undefined) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
       'Cannot predict as sequenceLengths are for one batch: a list of inputs has its own lengths. Leave the option out',

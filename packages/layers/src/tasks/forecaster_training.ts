@@ -129,23 +129,23 @@ export class ForecasterTraining {
   constructor(backend: Backend, series: readonly TimeSeries[], options: ForecasterOptions = {}) {
     const action = 'train a forecaster'
     checkArguments(action, { series }, { series: listOf(OBJECT) })
-    checkOptions(action, options, OPTIONS)
+    const given = checkOptions(action, options, OPTIONS)
     for (const each of series) checkTimeSeries(action, each)
     const [first] = series
     if (first === undefined) {
       throw codedRangeError('ERR_SERIES', `Cannot ${action} as there must be a series: current number is 0`)
     }
     const lengths = series.map(({ values }) => lastKnown(values) + 1)
-    const { season = 1, coverage = 0.8 } = options
-    this.#options = options
-    this.shape = usualShape(Math.min(...lengths), season, options)
+    const { season = 1, coverage = 0.8 } = given
+    this.#options = given
+    this.shape = usualShape(Math.min(...lengths), season, given)
     this.origins = series.map((each, n) => splitOrigins(lengths[n], this.shape, each))
     const { window, horizon } = this.shape
     this.#record = {
       format: FORECASTER_FORMAT,
       shape: { window, horizon, season },
       calendar: series.every(({ dates }) => dates !== undefined) ? calendarOf(first.dates) : 'none',
-      covariates: (options.covariates ?? []).map((covariate) => this.#scaled(covariate, series, lengths)),
+      covariates: (given.covariates ?? []).map((covariate) => this.#scaled(covariate, series, lengths)),
       members: [],
       coverage,
     }

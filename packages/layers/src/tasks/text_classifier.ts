@@ -98,9 +98,9 @@ export function createTextClassifier(
 ): TextClassifier {
   const action = 'make a text classifier'
   checkArguments(action, { texts }, { texts: LABELED })
-  checkOptions(action, options, OPTIONS)
-  const { vocabularySize = 3000, maxLength = 100, cell = 'gru', embeddingSize = 24, seed = 0 } = options
-  const { numUnits = 16, numLayers = 1, dropout = 0 } = options
+  const given = checkOptions(action, options, OPTIONS)
+  const { vocabularySize = 3000, maxLength = 100, cell = 'gru', embeddingSize = 24, seed = 0 } = given
+  const { numUnits = 16, numLayers = 1, dropout = 0 } = given
   const labels = Vocabulary.of(texts.map(({ label }) => label))
   if (labels.size < 2) {
     throw codedRangeError(

@@ -134,13 +134,13 @@ export class TrainingCheckpoints implements TrainingSaver {
       { backend, directory },
       { backend: BACKEND, directory: either(PATH, STORE) },
     )
-    checkOptions('keep training checkpoints', options, OPTIONS)
+    const given = checkOptions('keep training checkpoints', options, OPTIONS)
     this.#store = isFileStore(directory) ? directory : undefined
     this.directory = isFileStore(directory) ? directory.name : directory
     this.#backend = backend
-    this.#models = options.models ?? []
-    this.#maxToKeep = options.maxToKeep ?? 2
-    this.#notes = options.notes ?? {}
+    this.#models = given.models ?? []
+    this.#maxToKeep = given.maxToKeep ?? 2
+    this.#notes = given.notes ?? {}
   }
 
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */

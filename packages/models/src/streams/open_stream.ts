@@ -14,8 +14,7 @@ export interface StreamOptions extends OptionsOf<typeof OPTIONS> {}
 
 /** Opens streams over the executor's own stepper. */
 export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
-  checkOptions('open a stream', options, OPTIONS)
-  const { batch = 1 } = options
+  const { batch = 1 } = checkOptions('open a stream', options, OPTIONS)
   if (rnn.descriptor.direction === 'bidirectional') {
     throw codedRangeError(
       'ERR_BIDIRECTIONAL_STREAM',

@@ -26,7 +26,11 @@ export type CheckedPoolOptions = { readonly [Name in keyof StreamPoolOptions]-?:
 
 /** Throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */
 export function checkPoolOptions(options: StreamPoolOptions): CheckedPoolOptions {
-  checkOptions('open a pool of streams', options, OPTIONS)
-  const { maxStreams = 1024, maxDelayMs = 0, maxQueued = 1024, maxBatch = maxStreams } = options
+  const {
+    maxStreams = 1024,
+    maxDelayMs = 0,
+    maxQueued = 1024,
+    maxBatch = maxStreams,
+  } = checkOptions('open a pool of streams', options, OPTIONS)
   return { maxStreams, maxDelayMs, maxQueued, maxBatch }
 }

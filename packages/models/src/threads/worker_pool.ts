@@ -279,7 +279,6 @@ type CheckedOptions = { readonly [Name in keyof WorkerPoolOptions]-?: NonNullabl
 export async function openWorkerPool<State = RnnStreamState>(options: WorkerPoolOptions): Promise<WorkerPool<State>> {
   const action = 'open a pool of workers'
   checkIsObject(action, 'options', options)
-  checkOptions(action, options, OPTIONS)
-  const { workers, start, maxQueued = 1024, onWorkerLost = () => undefined } = options
+  const { workers, start, maxQueued = 1024, onWorkerLost = () => undefined } = checkOptions(action, options, OPTIONS)
   return WorkerPool.open<State>({ workers, start, maxQueued, onWorkerLost: guarded(onWorkerLost, reportFailure) })
 }

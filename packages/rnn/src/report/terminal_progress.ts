@@ -65,8 +65,7 @@ export class TerminalProgress {
   /** Throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`. */
   constructor(stream: ProgressStream, options: ProgressOptions) {
     checkArguments('show progress', { stream }, { stream: STREAM })
-    checkOptions('show progress', options, OPTIONS)
-    const { total, done = 0 } = options
+    const { total, done = 0 } = checkOptions('show progress', options, OPTIONS)
     this.#stream = stream
     this.#total = total
     if (!stream.isTTY) return

@@ -73,8 +73,8 @@ export function ctcBeamSearchDecoder<State = undefined>(
   sequenceLength: readonly number[] | Int32Array | null,
   options: BeamSearchDecoderOptions<State> = {},
 ): BeamSearchDecoderResult {
-  checkOptions(ACTION, options, { ...OPTIONS, scorer: SCORER })
-  const { beamWidth = 100, topPaths = 1, mergeRepeated = true, blank: blankOption = 'last', scorer } = options
+  const given = checkOptions(ACTION, options, { ...OPTIONS, scorer: SCORER })
+  const { beamWidth = 100, topPaths = 1, mergeRepeated = true, blank: blankOption = 'last', scorer } = given
   if (topPaths > beamWidth) throw tooFewPaths(topPaths, beamWidth, 'the beam width')
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)
   const logProbabilities = new (data instanceof Float64Array ? Float64Array : Float32Array)(batch * topPaths)

@@ -37,8 +37,7 @@ export type EditDistanceOptions = OptionsOf<typeof OPTIONS>
  * ```
  */
 export function editDistance(hypothesis: Sequence, truth: Sequence, options: EditDistanceOptions = {}): number {
-  checkOptions('compute the edit distance', options, OPTIONS)
-  const { normalize = true } = options
+  const { normalize = true } = checkOptions('compute the edit distance', options, OPTIONS)
   checkSequence('hypothesis', hypothesis)
   checkSequence('truth', truth)
   const edits = levenshtein(hypothesis, truth)

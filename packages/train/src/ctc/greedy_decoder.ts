@@ -44,8 +44,7 @@ export function ctcGreedyDecoder(
   sequenceLength: readonly number[] | Int32Array | null,
   options: GreedyDecoderOptions = {},
 ): GreedyDecoderResult {
-  checkOptions(ACTION, options, OPTIONS)
-  const { mergeRepeated = true, blank: blankOption = 'last' } = options
+  const { mergeRepeated = true, blank: blankOption = 'last' } = checkOptions(ACTION, options, OPTIONS)
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)
   const negSumLogits = new (data instanceof Float64Array ? Float64Array : Float32Array)(batch)
   const decoded = Array.from(lengths, (length, row) => {

@@ -31,8 +31,7 @@ interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
  * ```
  */
 export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvRow> {
-  checkOptions('read CSV', options, OPTIONS)
-  const { delimiter = ',' } = options
+  const { delimiter = ',' } = checkOptions('read CSV', options, OPTIONS)
   return fileDataset(path, `CSV rows, delimiter ${JSON.stringify(delimiter)},`, async function* () {
     // The parser is loaded with the first file.
     const { CsvError, parse } = await import('csv-parse')

@@ -95,14 +95,14 @@ export class Dataset<T> implements AsyncIterable<T> {
   /** `transform` may be asynchronous; up to `concurrency` (default 1) run at a time, the order stays. */
   map<U>(transform: (value: T) => U | Promise<U>, options: MapOptions = {}): Dataset<U> {
     checkArguments(ACTION, { transform }, { transform: FUNCTION })
-    checkOptions(ACTION, options, MAP_OPTIONS)
-    return new Dataset(mapped(this.#source, transform, options.concurrency ?? 1))
+    const given = checkOptions(ACTION, options, MAP_OPTIONS)
+    return new Dataset(mapped(this.#source, transform, given.concurrency ?? 1))
   }
 
   /** Random order within blocks of `bufferSize`; another one in each epoch when `repeat` follows. */
   shuffle(options: ShuffleOptions): Dataset<T> {
-    checkOptions(ACTION, options, SHUFFLE_OPTIONS)
-    return new Dataset(shuffled(this.#source, options.bufferSize, options.seed ?? 0))
+    const given = checkOptions(ACTION, options, SHUFFLE_OPTIONS)
+    return new Dataset(shuffled(this.#source, given.bufferSize, given.seed ?? 0))
   }
 
   /** `count` passes, endless by default. */
@@ -113,8 +113,8 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   batch(size: number, options: BatchOptions = {}): Dataset<readonly T[]> {
     checkArguments(ACTION, { size }, { size: COUNT })
-    checkOptions(ACTION, options, BATCH_OPTIONS)
-    return new Dataset(batched(this.#source, size, options.dropRemainder ?? false))
+    const given = checkOptions(ACTION, options, BATCH_OPTIONS)
+    return new Dataset(batched(this.#source, size, given.dropRemainder ?? false))
   }
 
   /** Batches whose sequences [t,…] are joined time-major; `items` are the elements themselves, for labels. */
@@ -135,8 +135,8 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   /** Batches of elements of similar length, so that little is padded. */
   bucketByLength(options: BucketOptions<T>): Dataset<readonly T[]> {
-    checkOptions(ACTION, options, { ...BUCKET_OPTIONS, length: FUNCTION })
-    return new Dataset(bucketedByLength(this.#source, options))
+    const given = checkOptions(ACTION, options, { ...BUCKET_OPTIONS, length: FUNCTION })
+    return new Dataset(bucketedByLength(this.#source, given))
   }
 
   /**

@@ -27,8 +27,7 @@ interface ParquetOptions extends OptionsOf<typeof OPTIONS> {}
  * ```
  */
 export function parquetDataset(path: string, options: ParquetOptions = {}): Dataset<TableRow> {
-  checkOptions('read Parquet', options, OPTIONS)
-  const { columns } = options
+  const { columns } = checkOptions('read Parquet', options, OPTIONS)
   const elements = columns === undefined ? 'Parquet rows' : `Parquet rows, columns ${JSON.stringify(columns)},`
   return fileDataset(path, elements, () =>
     whileUnchanged(path, () => readTable(path, 'Parquet', () => rowsOf(path, columns))),

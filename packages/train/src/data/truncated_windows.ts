@@ -49,8 +49,7 @@ interface WindowOptions extends OptionsOf<typeof OPTIONS> {}
  */
 export function truncatedWindows(ids: Int32Array, options: WindowOptions): Source<TokenWindow> {
   checkArguments('cut windows', { ids }, { ids: IDS })
-  checkOptions('cut windows', options, OPTIONS)
-  const { time, batch } = options
+  const { time, batch } = checkOptions('cut windows', options, OPTIONS)
   const laneLength = Math.floor((ids.length - 1) / batch)
   const windows = Math.floor(laneLength / time)
   if (!(windows >= 1)) {

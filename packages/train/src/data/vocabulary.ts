@@ -41,11 +41,11 @@ export class Vocabulary {
   constructor(symbols: Iterable<string>, options: VocabularyOptions = {}) {
     const action = 'make a vocabulary'
     checkArguments(action, { symbols }, { symbols: ITERABLE })
-    checkOptions(action, options, OPTIONS)
+    const given = checkOptions(action, options, OPTIONS)
     this.symbols = [...symbols]
     checkArguments(action, { symbols: this.symbols }, { symbols: listOf(TEXT) })
     this.#ids = new Map(this.symbols.map((symbol, id) => [symbol, id]))
-    this.unknownId = options.unknown === undefined ? undefined : this.encode([options.unknown])[0]
+    this.unknownId = given.unknown === undefined ? undefined : this.encode([given.unknown])[0]
   }
 
   /** Every symbol that occurs, in code point order; a string is read character by character. */

@@ -82,11 +82,16 @@ type BeamHypothesis = {
  * ```
  */
 export async function beamSearch<State>(options: BeamSearchOptions<State>): Promise<BeamHypothesis[][]> {
-  checkOptions('search', options, { ...OPTIONS, initialState: checkedElsewhere(), update: FUNCTION, gather: FUNCTION })
-  const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true } = options
+  const given = checkOptions('search', options, {
+    ...OPTIONS,
+    initialState: checkedElsewhere(),
+    update: FUNCTION,
+    gather: FUNCTION,
+  })
+  const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true } = given
   const rank = (logProbability: number, ids: number) => logProbability / ids ** lengthPenalty
   const searches = Array.from({ length: batch }, () => new Search(beamWidth, rank))
-  let state = options.initialState
+  let state = given.initialState
   let ids = new Int32Array(batch * beamWidth).fill(beginId)
   for (let step = 1; step <= length; step++) {
     const result = await options.update(state, ids)

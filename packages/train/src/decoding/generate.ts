@@ -51,8 +51,16 @@ export async function* generate(
   options: GenerateOptions,
 ): AsyncGenerator<number, void, undefined> {
   checkArguments('generate', { next }, { next: FUNCTION })
-  checkOptions('generate', options, OPTIONS)
-  const { prompt, length = Number.POSITIVE_INFINITY, endId, seed = 0, signal, temperature, topK, topP } = options
+  const {
+    prompt,
+    length = Number.POSITIVE_INFINITY,
+    endId,
+    seed = 0,
+    signal,
+    temperature,
+    topK,
+    topP,
+  } = checkOptions('generate', options, OPTIONS)
   const random = new Philox(seed)
   let logits: FloatArray = new Float32Array(0)
   const read = async (id: number) => {

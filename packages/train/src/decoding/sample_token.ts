@@ -47,8 +47,11 @@ const ARGUMENTS = {
 export function sampleToken(logits: FloatArray, random: Philox, options: SamplingOptions = {}): number {
   const action = 'sample'
   checkArguments(action, { logits, random }, ARGUMENTS)
-  checkOptions(action, options, SAMPLING_OPTIONS)
-  const { temperature = 1, topK = Math.max(1, logits.length), topP = 1 } = options
+  const {
+    temperature = 1,
+    topK = Math.max(1, logits.length),
+    topP = 1,
+  } = checkOptions(action, options, SAMPLING_OPTIONS)
   const uniform = random.uniform()
   const ids = Array.from({ length: logits.length }, (_, id) => id)
   // Equal logits keep the order of their ids.

@@ -79,8 +79,7 @@ export class EventFile {
    */
   static async create(directory: string, options: EventFileOptions = {}): Promise<EventFile> {
     checkArguments(ACTION, { directory }, { directory: PATH })
-    checkOptions(ACTION, options, OPTIONS)
-    const { afterStep = 0, now = () => Date.now() / 1000 } = options
+    const { afterStep = 0, now = () => Date.now() / 1000 } = checkOptions(ACTION, options, OPTIONS)
     await coded('make', directory, () => makeDirectory(directory))
     const seconds = String(Math.floor(now())).padStart(10, '0')
     const [path, file] = await newFile(join(directory, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}`))

@@ -186,12 +186,12 @@ function isRate(value: unknown): value is number | Schedule {
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`, `ERR_INVALID_OPTION`
  */
 export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
-  checkOptions('fit', options, { ...OPTIONS, ...BATCH_OPTIONS })
-  const { learningRate } = options
+  const given = checkOptions('fit', options, { ...OPTIONS, ...BATCH_OPTIONS })
+  const { learningRate } = given
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
-  if (options.earlyStopping !== undefined && options.evaluate === undefined) {
+  if (given.earlyStopping !== undefined && given.evaluate === undefined) {
     const message =
       'Cannot fit as earlyStopping must have a metric to watch: give evaluate, or validation to the fit of a model'
-    throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'earlyStopping', value: options.earlyStopping })
+    throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'earlyStopping', value: given.earlyStopping })
   }
 }

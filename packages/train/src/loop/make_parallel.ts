@@ -110,7 +110,7 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   options: ParallelOptions<BatchOf<Own>> = {},
 ): Promise<Parallel<Own>> {
   checkArguments(ACTION, { fn, devices }, { fn: FUNCTION, devices: listOf(BACKEND, 1) })
-  checkOptions(ACTION, options, { ...OPTIONS, split: optional(FUNCTION) })
+  const given = checkOptions(ACTION, options, { ...OPTIONS, split: optional(FUNCTION) })
   const repeated = devices.findIndex((device, rank) => devices.indexOf(device) !== rank)
   if (repeated >= 0) {
     throw codedRangeError(
@@ -119,7 +119,7 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
       { device: repeated },
     )
   }
-  const { split = splitArray } = options
+  const { split = splitArray } = given
   const replicas: Own[] = []
   let exchange: DeviceExchange
   try {
@@ -131,7 +131,7 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
       checkOwnTensors(device, ACTION, Object.fromEntries(tensors))
       checkEqual(devices, replicas, rank)
     }
-    exchange = await openExchange(devices, options)
+    exchange = await openExchange(devices, given)
   } catch (error) {
     disposeAll(replicas)
     throw error

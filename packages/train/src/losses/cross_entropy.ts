@@ -99,11 +99,11 @@ export function sparseCrossEntropy(
 const ACTION = 'compute cross-entropy'
 
 function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
-  checkOptions(ACTION, options, OPTIONS)
+  const given = checkOptions(ACTION, options, OPTIONS)
   const { dtype } = checkFloats(ACTION, 'logits', logits)
   if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, ['…', 'V'])
   const rowShape = logits.shape.slice(0, -1)
-  if (options.weights !== undefined) checkTensor(ACTION, 'weights', options.weights, { dtype, shape: rowShape })
+  if (given.weights !== undefined) checkTensor(ACTION, 'weights', given.weights, { dtype, shape: rowShape })
   const classes = logits.shape[logits.shape.length - 1]
   return { classes, rows: classes === 0 ? 0 : logits.data.length / classes, dtype } as const
 }

@@ -77,8 +77,13 @@ type GradientCheckResult = {
  */
 export function checkGradients<Name extends string>(options: GradientCheckOptions<Name>): Promise<GradientCheckResult>
 export async function checkGradients(options: GradientCheckOptions): Promise<GradientCheckResult> {
-  checkOptions('check gradients', options, { inputs: OBJECT, loss: FUNCTION, gradients: OBJECT, ...OPTIONS })
-  const { inputs, gradients, delta = 1e-5, method = 'jacobian', seed = 0 } = options
+  const given = checkOptions('check gradients', options, {
+    inputs: OBJECT,
+    loss: FUNCTION,
+    gradients: OBJECT,
+    ...OPTIONS,
+  })
+  const { inputs, gradients, delta = 1e-5, method = 'jacobian', seed = 0 } = given
   checkSizes(inputs, gradients)
   let worst: GradientMismatch = { input: '', index: -1, numeric: 0, analytic: 0, error: -1 }
   let magnitude = 0
@@ -87,7 +92,7 @@ export async function checkGradients(options: GradientCheckOptions): Promise<Gra
     const directions =
       method === 'jacobian' ? unitDirections(tensor.data.length) : randomDirection(tensor.data.length, seed)
     for (const { index, along } of directions) {
-      const numeric = await slope(options, input, along, delta)
+      const numeric = await slope(given, input, along, delta)
       const analytic = along.reduce((sum, [k, length]) => sum + length * gradient[k], 0)
       const error = Math.abs(numeric - analytic)
       magnitude = Math.max(magnitude, Math.abs(numeric), Math.abs(analytic))

@@ -54,8 +54,7 @@ interface CosineOptions extends OptionsOf<typeof COSINE_OPTIONS> {}
  * ```
  */
 export function cosineRate(options: CosineOptions): Schedule {
-  checkOptions(ACTION, options, COSINE_OPTIONS)
-  const { peak, steps, warmup = 0, final = 0 } = options
+  const { peak, steps, warmup = 0, final = 0 } = checkOptions(ACTION, options, COSINE_OPTIONS)
   checkRate('peak', peak)
   checkRate('final', final)
   checkHyperparameter(ACTION, 'warmup', warmup, { minimum: 0 })
@@ -92,8 +91,7 @@ interface ExponentialOptions extends OptionsOf<typeof EXPONENTIAL_OPTIONS> {}
  * ```
  */
 export function exponentialRate(options: ExponentialOptions): Schedule {
-  checkOptions(ACTION, options, EXPONENTIAL_OPTIONS)
-  const { initial, decay, every = 1, staircase = false } = options
+  const { initial, decay, every = 1, staircase = false } = checkOptions(ACTION, options, EXPONENTIAL_OPTIONS)
   checkRate('initial', initial)
   checkRate('decay', decay)
   checkHyperparameter(ACTION, 'every', every, { minimum: 1 })

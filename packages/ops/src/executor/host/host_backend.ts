@@ -92,8 +92,8 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   }
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): HostTensor {
-    checkOptions('make a tensor of zeros', options, { layout: optional(TEXT) })
-    return this.#memory.zeros(shape, options.layout)
+    const given = checkOptions('make a tensor of zeros', options, { layout: optional(TEXT) })
+    return this.#memory.zeros(shape, given.layout)
   }
 
   owns(tensor: AnyBackendTensor): boolean {

@@ -36,8 +36,7 @@ export function characterScorer(
 ): PrefixScorer<readonly string[]> {
   const action = 'score characters'
   checkScorerArguments(action, model, alphabet)
-  checkOptions(action, options, OPTIONS)
-  const { weight = 1, bonus = 0 } = options
+  const { weight = 1, bonus = 0 } = checkOptions(action, options, OPTIONS)
   return {
     initialState: [],
     extend: (context, label) => {

@@ -71,8 +71,7 @@ export class NGramModel {
    * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
    */
   static train(sequences: Iterable<readonly string[]>, options: NGramOptions = {}): NGramModel {
-    checkOptions('train an n-gram model', options, OPTIONS)
-    const { order = 3 } = options
+    const { order = 3 } = checkOptions('train an n-gram model', options, OPTIONS)
     checkIsIterable(sequences)
     const numbers = new Map([[BOUNDARY, 0]])
     const shortest = newContext()

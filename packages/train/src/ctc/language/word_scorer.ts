@@ -45,8 +45,7 @@ export function wordScorer(
 ): PrefixScorer<WordState> {
   const action = 'score words'
   checkScorerArguments(action, model, alphabet)
-  checkOptions(action, options, OPTIONS)
-  const { weight = 1, wordBonus = 0, separator = ' ', restricted = false } = options
+  const { weight = 1, wordBonus = 0, separator = ' ', restricted = false } = checkOptions(action, options, OPTIONS)
   const words = new Set(restricted ? model.vocabulary : [])
   const beginnings = new Set([...words].flatMap((word) => [...prefixesOf(word)]))
   const wordScore = ({ words: before, letters }: WordState) => {
