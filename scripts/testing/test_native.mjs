@@ -1,8 +1,7 @@
 // Tests the C++ of native/ under sanitizers, and the NEON kernels under an emulator if there is a cross compiler:
 //   node scripts/testing/test_native.mjs [--every-kernel] [neon | thread | address | mpi | cudnn | suite]…    (all when none is named)
-// neon: the C++ tests, cross-compiled, under qemu-user, on NEON's kernels alone and compiled in half the time unless --every-kernel
-// is given, and the kernels that are chosen on older processors. thread: tests
-// of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
+// neon: the C++ tests, cross-compiled, under qemu-user, and the kernels that are chosen on older processors; unless --every-kernel is
+// given, on NEON's kernels alone, which are compiled with less optimization. thread: tests of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
 // kernels take minutes to compile and all share the passes that split the work; --every-kernel also runs the tests of one thread.
 // address: the C++ tests under AddressSanitizer with UBSan, without AVX-512's kernels unless --every-kernel is given: they are
 // the same templates as AVX2's. mpi, cudnn: the tests of native/mpi and native/cudnn under the same, without an MPI and
@@ -42,7 +41,7 @@ function build(name, options, target, { addon = 'cpu', file = target, others = [
   const folder = join(source, 'build', name)
   const tests = `-DCUDNN_RNN_TESTS=${target === 'native_test' ? 'ON' : 'OFF'}`
   // Line numbers are all that a sanitizer's report needs; full debug information makes the build half as long again. Instrumented
-  // code takes long to optimize, and runs no faster in these tests: only kernels have a flag of their own.
+  // code takes long to optimize and gains nothing in these tests: kernels alone have a flag for it.
   const type = ['-DCMAKE_BUILD_TYPE=RelWithDebInfo', '-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0 -g1 -DNDEBUG']
   const base = ['-S', source, '-B', folder, ...type, tests, ...options]
   run('cmake', [...base, '--log-level=WARNING'])
