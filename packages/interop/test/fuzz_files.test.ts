@@ -3,7 +3,7 @@ import { measured } from '../../../scripts/testing/measured_figures.mjs'
 import { bundler } from './bundled_package.js'
 
 /** packages/fuzzing/run.mjs builds any number of files, in processes whose memory it measures. */
-const FILES = Number(process.env['CUDNN_RNN_FUZZ_FILES'] ?? 150)
+const FILES = Number(process.env['CUDNN_RNN_FUZZ_FILES'] ?? 300)
 const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
 
 type Program = typeof import('../fuzz/constructed_files.js') & typeof import('@cudnn-rnn/fuzzing')

@@ -1,6 +1,5 @@
 import { checkArguments, either, kind, listOf, methods, NUMBERS, OBJECT } from '@cudnn-rnn/canonical/rules'
-import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
-import { checkCtcLoss, hostCtcLoss, type InfeasibleRows } from '@cudnn-rnn/ops/executor'
+import { checkCtcLoss, hostCtcLoss, type InfeasibleRows, integerLabels, paddedLabels } from '@cudnn-rnn/ops/executor'
 import type { Tensor, Tensor1D, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { batchMajor, timeMajor } from './batch_order.js'
 import type { TensorFlow } from './tensor_flow.js'
@@ -56,10 +55,16 @@ export function ctcLoss(
   labels: readonly (readonly number[])[] | Tensor2D,
   options: CtcLossOptions = {},
 ): Tensor1D {
-  checkArguments('compute the CTC loss', { tf, logits, labels, options }, RULES)
+  const action = 'compute the CTC loss'
+  checkArguments(action, { tf, logits, labels, options }, RULES)
   const [batch, time, classes] = logits.shape
   const { labelLengths, logitLengths = new Int32Array(batch).fill(time), blank = classes - 1, ...rest } = options
-  const padded = paddedLabels(labels, labelLengths)
+  // A tensor of TensorFlow.js has float32 elements unless its type is stated.
+  const classesOf = (given: Tensor2D) => ({
+    data: integerLabels(action, 'labels', given.dataSync()),
+    shape: given.shape,
+  })
+  const padded = paddedLabels(action, Array.isArray(labels) ? labels : classesOf(labels as Tensor2D), labelLengths)
   const sizes = { time, batch, columns: classes, reversed: false }
   const compute = tf.customGrad((given) => {
     const data = timeMajor((given as Tensor3D).dataSync<'float32'>(), sizes)
@@ -87,30 +92,4 @@ export function ctcLoss(
     }
   })
   return compute(logits) as Tensor1D
-}
-
-interface PaddedLabels {
-  /** [B,S] */
-  readonly labels: HostTensor<Int32Array>
-  readonly labelLengths: readonly number[] | Int32Array
-}
-
-function paddedLabels(
-  labels: readonly (readonly number[])[] | Tensor2D,
-  labelLengths: CtcLossOptions['labelLengths'],
-): PaddedLabels {
-  if (!Array.isArray(labels)) {
-    const tensor = labels as Tensor2D
-    const [batch, columns] = tensor.shape
-    const data = Int32Array.from(tensor.dataSync())
-    return {
-      labels: { data, shape: [batch, columns] },
-      labelLengths: labelLengths ?? new Int32Array(batch).fill(columns),
-    }
-  }
-  const rows = labels as readonly (readonly number[])[]
-  const columns = rows.reduce((most, { length }) => Math.max(most, length), 0)
-  const data = new Int32Array(rows.length * columns)
-  for (const [index, row] of rows.entries()) data.set(row, index * columns)
-  return { labels: { data, shape: [rows.length, columns] }, labelLengths: rows.map(({ length }) => length) }
 }

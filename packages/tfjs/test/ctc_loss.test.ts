@@ -75,5 +75,9 @@ describe('ctcLoss', () => {
         .every((value) => value === 0),
     ).toBe(true)
     expect(() => ctcLoss(tf, logits, [[3], [0]])).toThrow(coded('ERR_CTC_LABEL'))
+    for (const labels of [[[0.5], [1]], tf.tensor2d([0.5, 1], [2, 1])]) {
+      expect(() => ctcLoss(tf, logits, labels as number[][])).toThrow(coded('ERR_CTC_LABELS'))
+    }
+    expect(() => ctcLoss(tf, logits, [[0], [1]], { labelLengths: [1, 1] })).toThrow(coded('ERR_CTC_LABELS'))
   })
 })

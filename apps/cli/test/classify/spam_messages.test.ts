@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
-import { readSpamMessages } from '../../src/classify/corpus.js'
+import { readSpamMessages } from '../../src/classify/spam_messages.js'
 import { temporaryDirectory } from '../small_run.js'
 
 afterEach(() => {

@@ -39,7 +39,9 @@ export function checkOptions<Options extends object>(
   rules: OptionRules<NoInfer<Options>>,
 ): Options {
   checkNames(action, options, Object.keys(rules))
-  return check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules as Rules) as Options
+  const checked = {}
+  check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules as Rules, checked)
+  return checked as Options
 }
 
 /** Like {@link checkOptions}, of options whose names were checked and that have rules elsewhere too. */
@@ -47,17 +49,22 @@ export function checkOptionValues(action: string, options: object, rules: Rules)
   check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules)
 }
 
-function check(kindCode: ErrorCode, action: string, values: Values, rules: Rules): Values {
-  const checked: Record<string, unknown> = {}
+/** Checks values, and copies them into `checked`. */
+function check(
+  kindCode: ErrorCode,
+  action: string,
+  values: Values,
+  rules: Rules,
+  checked?: Record<string, unknown>,
+): void {
   for (const [name, rule] of Object.entries(rules)) {
     const fault = faultAt(kindCode, action, name, () => {
       const value = values[name]
-      if (value !== undefined) checked[name] = value
+      if (checked !== undefined && value !== undefined) checked[name] = value
       return rule.find(value, name)
     })
     if (fault !== undefined) throw refusal(kindCode, action, fault)
   }
-  return checked
 }
 
 /** A getter of the caller may throw, and a revoked proxy does: the value is refused as one of another kind. */

@@ -9,6 +9,7 @@
 
 export { BACKEND, checkIsBackend } from './arguments/backend_argument.js'
 export { checkSelection, selectedCanonical } from './arguments/canonical_selection.js'
+export { type CtcLabels, collapseRepeated, integerLabels, paddedLabels } from './arguments/ctc_labels.js'
 export { type CtcProblem, checkCtcLoss } from './arguments/ctc_problem.js'
 export { dtypeOf } from './arguments/dtype_of.js'
 export { full, tensor, zeros } from './arguments/host_tensors.js'

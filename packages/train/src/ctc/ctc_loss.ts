@@ -7,16 +7,18 @@ import {
 } from '@cudnn-rnn/canonical/rules'
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
 import {
+  type CtcLabels,
   type CtcLossResult,
   type CtcLossOptions as CtcOperationOptions,
   checkCtcLoss,
   checkIsTensor,
+  collapseRepeated,
   type InfeasibleRows,
+  paddedLabels,
 } from '@cudnn-rnn/ops/executor'
 import { blankClass } from './blank.js'
 import { CONVENTIONS, type Reduction } from './ctc_convention.js'
 import { CTC_LOSS_SETTINGS, type CtcLossSettings } from './ctc_loss_settings.js'
-import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'
 
 const ACTION = 'compute the CTC loss'
 // Tensors and lengths are checked together, as their sizes have to agree.

@@ -27,7 +27,7 @@ export type { Blank } from './blank.js'
 export type { CtcConvention, Reduction } from './ctc_convention.js'
 export { type CtcLossOptions, ctcLoss } from './ctc_loss.js'
 export { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from './ctc_loss_settings.js'
-export type { CtcLabels } from './labels.js'
+export type { CtcLabels } from '@cudnn-rnn/ops/executor'
 
 // Decoding
 

@@ -4,66 +4,21 @@ import { coded } from '../../../../scripts/testing/coded.mjs'
 import { blankClass, checkedBlank } from '../../src/ctc/blank.js'
 import { checkCtcLossSettings, ctcBlank } from '../../src/ctc/ctc_loss_settings.js'
 import { ctcLoss } from '../../src/ctc/index.js'
-import { collapseRepeated, paddedLabels } from '../../src/ctc/labels.js'
 
-const padded = (labels: unknown, lengths?: readonly number[]) => paddedLabels('test', labels as never, lengths)
-const tensor = (values: readonly number[], shape: readonly number[]) => ({ data: Int32Array.from(values), shape })
-
-describe('paddedLabels', () => {
-  it.each<[string, unknown, ReturnType<typeof tensor>, number[]]>([
-    ['rows of any length', [[1, 2, 3], [4], []], tensor([1, 2, 3, 4, 0, 0, 0, 0, 0], [3, 3]), [3, 1, 0]],
-    ['rows of integers', [Int32Array.of(7)], tensor([7], [1, 1]), [1]],
-    ['rows without labels', [[], []], tensor([], [2, 0]), [0, 0]],
-    ['no rows', [], tensor([], [0, 0]), []],
-  ])('pads %s with zeros', (_, labels, expected, lengths) => {
-    expect(padded(labels)).toEqual({ labels: expected, labelLengths: lengths })
-  })
-
-  it('takes a tensor with the lengths of its rows, all columns by default', () => {
-    const given = tensor([1, 2, 3, 4], [2, 2])
-    expect(padded(given)).toEqual({ labels: given, labelLengths: Int32Array.of(2, 2) })
-    expect(padded(given, [1, 0]).labelLengths).toEqual([1, 0])
-  })
-
-  it.each<[string, unknown, number | undefined]>([
-    ['a fraction', [[1], [0.5]], 1],
-    ['a number beyond 32 bits', [[2 ** 31]], 0],
-    ['a text', [['1']], 0],
-    ['a gap', [new Array(1)], 0],
-    ['a row that is not an array', [[1], 'ab'], 1],
-    ['a row of floats', [Float32Array.of(1)], 0],
-  ])('refuses %s, naming the row', (_, labels, row) => {
-    expect(() => padded(labels)).toThrow(coded('ERR_CTC_LABELS', { name: 'TypeError', row }))
-  })
-
-  it('refuses lengths beside rows, and values that are not labels', () => {
-    expect(() => padded([[1]], [1])).toThrow(coded('ERR_CTC_LABELS', { argument: 'labelLengths' }))
-    for (const labels of [undefined, 3, 'ab']) expect(() => padded(labels)).toThrow(coded('ERR_NOT_A_TENSOR'))
-  })
-})
-
-describe('collapseRepeated', () => {
-  it('keeps one of each run, within the length of a row', () => {
-    const given = padded(tensor([1, 1, 2, 2, 3, 3, 3, 3], [2, 4]), [3, 2])
-    expect(collapseRepeated(given)).toEqual({ labels: tensor([1, 2, 3, 0], [2, 2]), labelLengths: [2, 1] })
-    expect(collapseRepeated(padded([[], [5, 4, 5]])).labelLengths).toEqual([0, 3])
-  })
-
-  it.each([[[3, 2]], [[-1, 2]], [[1.5, 2]], [[1]], [[1, 2, 0]]])(
-    'is after the check of the lengths: %o',
-    async (lengths) => {
-      using backend = openReferenceBackend()
-      const logits = { data: new Float32Array(5 * 2 * 4), shape: [5, 2, 4] }
-      const labels = tensor([0, 1, 2, 1], [2, 2])
-      for (const preprocessCollapseRepeated of [false, true]) {
-        const options = { labelLengths: lengths, preprocessCollapseRepeated }
-        await expect(
-          (async () => ctcLoss(backend, { logits, labels, logitLengths: [5, 5], ...options }))(),
-        ).rejects.toThrow(coded('ERR_SEQUENCE_LENGTHS'))
-      }
-    },
-  )
-})
+it.each([[[3, 2]], [[-1, 2]], [[1.5, 2]], [[1]], [[1, 2, 0]]])(
+  'collapses labels after the check of the lengths: %o',
+  async (lengths) => {
+    using backend = openReferenceBackend()
+    const logits = { data: new Float32Array(5 * 2 * 4), shape: [5, 2, 4] }
+    const labels = { data: Int32Array.of(0, 1, 2, 1), shape: [2, 2] }
+    for (const preprocessCollapseRepeated of [false, true]) {
+      const options = { labelLengths: lengths, preprocessCollapseRepeated }
+      await expect(
+        (async () => ctcLoss(backend, { logits, labels, logitLengths: [5, 5], ...options }))(),
+      ).rejects.toThrow(coded('ERR_SEQUENCE_LENGTHS'))
+    }
+  },
+)
 
 describe('the blank', () => {
   it('is the first or last class, or a number', () => {

@@ -1,6 +1,6 @@
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
-import { arrayTypeOf, codedTypeError } from '@cudnn-rnn/canonical/rules'
-import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { checkIsHostTensor } from './tensor_arguments.js'
 
 /** The labels of a batch: one array per row, or an int32 tensor [B,S] whose rows are cut by `labelLengths`. */
 export type CtcLabels = readonly (readonly number[] | Int32Array)[] | Tensor<Int32Array>
@@ -35,7 +35,9 @@ export function paddedLabels(
       { argument: 'labelLengths' },
     )
   }
-  const rows = (labels as readonly (readonly number[] | Int32Array)[]).map((row, index) => labelRow(action, row, index))
+  const rows = (labels as readonly (readonly number[] | Int32Array)[]).map((row, index) =>
+    integerLabels(action, `labels[${index}]`, row, index),
+  )
   const columns = rows.reduce((most, row) => Math.max(most, row.length), 0)
   const data = new Int32Array(rows.length * columns)
   for (const [index, row] of rows.entries()) data.set(row, index * columns)
@@ -56,14 +58,13 @@ export function collapseRepeated({ labels, labelLengths }: PaddedLabels): Padded
   )
 }
 
-function labelRow(action: string, row: readonly number[] | Int32Array, index: number): Int32Array {
-  const isArray = Array.isArray(row) || arrayTypeOf(row) === 'Int32Array'
-  const values = isArray ? Array.from(row) : []
+/** The labels in an array, whose `place` a TypeError `ERR_CTC_LABELS` names for a value that is no integer of 32 bits. */
+export function integerLabels(action: string, place: string, labels: ArrayLike<number>, row?: number): Int32Array {
+  const isArray = Array.isArray(labels) || ArrayBuffer.isView(labels)
+  const values = isArray ? Array.from(labels) : []
   const wrong = values.findIndex((label) => !Number.isInteger(label) || label !== (label | 0))
   if (isArray && wrong < 0) return Int32Array.from(values)
-  const current = isArray ? describeValue(values[wrong]) : describeValue(row)
-  const place = isArray
-    ? `labels[${index}][${wrong}] must be an integer`
-    : `labels[${index}] must be an array of integers`
-  throw codedTypeError('ERR_CTC_LABELS', `Cannot ${action} as ${place}: current value is ${current}`, { row: index })
+  const rule = isArray ? `${place}[${wrong}] must be an integer` : `${place} must be an array of integers`
+  const current = describeValue(isArray ? values[wrong] : labels)
+  throw codedTypeError('ERR_CTC_LABELS', `Cannot ${action} as ${rule}: current value is ${current}`, { row })
 }
