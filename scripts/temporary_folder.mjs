@@ -10,9 +10,17 @@ import { fileURLToPath } from 'node:url'
  * while the program waits for a child or computes, and keeps it alive meanwhile. Returns the function that removes the folder.
  * CUDNN_RNN_TEST_RUN names the folder, for work that is done once per run. NODE_COMPILE_CACHE lets processes take the compiled
  * code of programs that another one has loaded, from Node.js 22 on: tests start some hundred, mostly the same. vitest calls this
- * function as its global setup.
+ * function as its global setup. One folder serves all calls of a process: checks import one another, and in a folder of a
+ * folder the paths of Chromium's sockets are too long.
  */
 export default function ownTemporaryFolder() {
+  remove ??= makeFolder()
+  return remove
+}
+
+let remove
+
+function makeFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-test-'))
   // Tests of permissions start programs of another user.
   chmodSync(folder, 0o755)
@@ -24,8 +32,8 @@ export default function ownTemporaryFolder() {
   watcher.stdin.unref()
   for (const name of ['TMPDIR', 'TMP', 'TEMP', 'CUDNN_RNN_TEST_RUN']) process.env[name] = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache')
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   // The watcher removes it later, too late for a check of left files right after the program.
-  process.on('exit', remove)
-  return remove
+  process.on('exit', removeFolder)
+  return removeFolder
 }

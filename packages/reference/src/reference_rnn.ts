@@ -25,6 +25,7 @@ import {
   OperandVersions,
   type PassShapes,
   passShapes,
+  Philox,
   type RnnForwardInputs,
   type RnnOutputGradients,
   type RnnPassSizes,
@@ -68,12 +69,14 @@ function tapeBytes({ layerInputs, dropoutScales, initialCells, records }: TapeCo
 export class ReferenceRnn extends HostRnn implements PreparedNetwork {
   readonly layout: ParamLayout
   readonly layers: readonly LayerParams[]
+  readonly #random: Philox
 
   constructor(memory: HostMemory, descriptor: RnnDescriptor) {
     const layout = flatLayout(descriptor)
     super(memory, descriptor, layout.size)
     this.layout = layout
     this.layers = layerParams(descriptor, layout)
+    this.#random = new Philox(descriptor.seed)
   }
 
   protected override pack(canonical: CanonicalParams, params: FloatArray): FloatArray {
@@ -133,7 +136,9 @@ export class ReferenceRnn extends HostRnn implements PreparedNetwork {
       }
       if (layer === descriptor.numLayers - 1) break
       if (training && descriptor.dropout > 0) {
-        const scales = drawDropoutScales(memory.allocate(output.length), descriptor.dropout, this.random)
+        this.#random.seek(this.dropoutPosition)
+        const scales = drawDropoutScales(memory.allocate(output.length), descriptor.dropout, this.#random)
+        this.dropoutPosition = this.#random.position
         dropoutScales.push(scales)
         layerInputs.push(scaled(output, scales))
       } else {

@@ -58,7 +58,7 @@ export function collapseRepeated({ labels, labelLengths }: PaddedLabels): Padded
   )
 }
 
-/** The labels in an array, whose `place` a TypeError `ERR_CTC_LABELS` names for a value that is no integer of 32 bits. */
+/** The labels in an array, whose `place` a TypeError `ERR_CTC_LABELS` names for a value that is not an integer of 32 bits. */
 export function integerLabels(action: string, place: string, labels: ArrayLike<number>, row?: number): Int32Array {
   const isArray = Array.isArray(labels) || ArrayBuffer.isView(labels)
   const values = isArray ? Array.from(labels) : []

@@ -6,18 +6,18 @@ import { checkParams, type RnnForwardInputs, type RnnOutputGradients } from '../
 import type { LedgerEntry } from '../memory/ledger.js'
 import { Lifetime } from '../memory/lifetime.js'
 import { rnnSummary } from '../memory/summaries.js'
-import { Philox } from '../philox.js'
 import type { HostMemory } from './host_memory.js'
 import { checkStream, HostStepper, type StreamKernel } from './host_stepper.js'
 import type { HostTensor } from './host_tensor.js'
 
-/** A network whose tensors are in host memory: its life, its dropout generator, and everything but its arithmetic. */
+/** A network whose tensors are in host memory: its life, the position of its dropout generator, and everything but its arithmetic. */
 export abstract class HostRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
   readonly memory: HostMemory
   protected readonly life: Lifetime
-  protected readonly random: Philox
+  /** Words of the dropout generator drawn so far. */
+  protected dropoutPosition = 0
   readonly #entry: LedgerEntry
 
   constructor(memory: HostMemory, descriptor: RnnDescriptor, paramsSize: number) {
@@ -26,7 +26,6 @@ export abstract class HostRnn extends Inspectable implements Rnn {
     this.descriptor = descriptor
     this.paramsSize = paramsSize
     this.life = new Lifetime('rnn', memory.life)
-    this.random = new Philox(descriptor.seed)
     this.#entry = memory.ledger.enter('rnns', this)
   }
 
@@ -53,12 +52,12 @@ export abstract class HostRnn extends Inspectable implements Rnn {
 
   async dropoutState(): Promise<Uint8Array> {
     this.life.check('read the dropout state')
-    return dropoutStateOf(this.random.position)
+    return dropoutStateOf(this.dropoutPosition)
   }
 
   restoreDropoutState(state: Uint8Array): void {
     this.life.check('restore the dropout state')
-    this.random.seek(dropoutPositionOf(state))
+    this.dropoutPosition = dropoutPositionOf(state)
   }
 
   dispose(): void {

@@ -118,7 +118,7 @@ export class KernelRnn extends HostRnn {
         paramsElements,
         quantized,
         sizes.sequenceLengths,
-        this.random.position,
+        this.dropoutPosition,
         output,
         hFinal,
         cFinal,
@@ -131,8 +131,7 @@ export class KernelRnn extends HostRnn {
       tape?.release()
       throw error
     }
-    if (training && descriptor.dropout > 0)
-      this.random.seek(this.random.position + (descriptor.numLayers - 1) * output.length)
+    if (training && descriptor.dropout > 0) this.dropoutPosition += (descriptor.numLayers - 1) * output.length
     const result = {
       output: memory.result(shapes.output, output, job),
       outputH: memory.result(shapes.h, hFinal, job),
