@@ -26,7 +26,7 @@ const SHARED_FILES = [
   'apps/gpu_validation/test/{run_all,torch_baseline}.test.ts',
 ]
 
-/** A file of another workspace that waits for what a FinalizationRegistry calls. */
+/** A file of another workspace that waits for callbacks of a FinalizationRegistry. */
 const COLLECTED = 'packages/reference/test/conformance.test.ts'
 
 /** Files that open the CUDA emulator besides, and reset it before each test. */

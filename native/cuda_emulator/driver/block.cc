@@ -117,7 +117,7 @@ class Block {
   Suspended scheduler_;
   unsigned long long exchange_[1024 / kWarp][2][kWarp] = {};
   unsigned meetings_of_warp_[1024 / kWarp] = {};
-  // As in grid.cc: of this meeting and of the last.
+  // The votes of this meeting and of the last one, which some threads have yet to read.
   int votes_[2] = {};
   unsigned meetings_ = 0;
 };

@@ -43,7 +43,7 @@ struct BlockOfGrid {
   Meeting meeting;
   std::vector<WarpOfGrid> warps;
   std::vector<char> shared;
-  /// Of this meeting and of the last, which some threads have yet to read.
+  /// The votes of this meeting and of the last one, which some threads have yet to read.
   int votes[2] = {};
   unsigned live = 0;
 

@@ -195,10 +195,17 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       using backend = await open()
       const { rnn, params, inputs } = smallNetwork(backend, { cellMode: 'gru' })
       const stepper = anyStepper(rnn, params, SMALL_BATCH)
+      const queued = rnn.queuedStepper?.(params, SMALL_BATCH)
       const { h } = await stepper.state()
       params.dispose()
       await expect(stepper.step(inputs.input)).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+      queued?.checkCanStep()
       rnn.dispose()
+      if (queued !== undefined) {
+        expect(() => queued.checkCanStep()).toThrow(coded('ERR_RNN_DISPOSED'))
+        queued.dispose()
+        expect(() => queued.checkCanStep()).toThrow(coded('ERR_STREAM_DISPOSED'))
+      }
       await expect(stepper.step(inputs.input)).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
       expect((await stepper.state()).h).toEqual(h)
       stepper.dispose()

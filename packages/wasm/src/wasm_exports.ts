@@ -1,7 +1,7 @@
 /** An address in the memory of a module; 0 is null. */
 export type Address = number
 
-/** As many numbers as a text has words. */
+/** A tuple with one number for each word of a text. */
 type NumbersOf<Words extends string> = Words extends ''
   ? []
   : Words extends `${string} ${infer Others}`

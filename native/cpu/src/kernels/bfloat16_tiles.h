@@ -2,8 +2,8 @@
 // 16 pairs of the depth, 8,192 multiplications and additions in an instruction (Intel Intrinsics Guide,
 // _tile_dpbf16ps).
 //
-// A tile of weights is 16 lines of a panel of Bfloat16Pairs in the order of rows, and a tile of rows is 16 lines
-// of their copy in pairs. This file is included after the intrinsics, or after their emulation in a test.
+// A tile of weights is 16 lines of a panel of Bfloat16Pairs in the order of rows. A tile of rows is 16 lines of the
+// copy that has the rows in pairs. This file is included after the intrinsics, or after their emulation in a test.
 #pragma once
 
 #include <stddef.h>

@@ -147,7 +147,7 @@ bool MultipliesByTiles(void (*product)(const PanelProduct<float>&)) {
 
 // AMX-TILE and AMX-BF16, and its registers in XCR0. Linux 5.16 and later give them to a process by a request of
 // ARCH_REQ_XCOMP_PERM of XTILEDATA, for all of its threads; it refuses if a thread's signal stack is too small for
-// them (https://docs.kernel.org/arch/x86/xstate.html). Asked once.
+// them (https://docs.kernel.org/arch/x86/xstate.html). It is requested once.
 bool HasAmx() {
   static const bool has = HasBits(Leaf(7).d, 1u << 22 | 1u << 24) && HasBits(SavedRegisters(), 3u << 17) &&
                           syscall(SYS_arch_prctl, 0x1023, 18) == 0 && MultipliesByTiles(ProductByBfloat16Tiles);

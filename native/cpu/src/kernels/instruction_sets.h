@@ -9,9 +9,9 @@ namespace cudnn_rnn {
 // The kernels that this processor can run, fastest first; the portable ones are always last.
 std::vector<const Kernels*> SupportedKernels();
 
-// The kernels of an executor that rounds products to bfloat16: the same ones, or others of the same name with the tiles
-// of AMX. Only such executors call it, as the first call requests the tiles from Linux, which changes the signal stacks
-// of the process.
+// The kernels of an executor that rounds products to bfloat16: the same ones, or others of the same name with AMX
+// tiles. Only such executors call it: the first call requests the tiles from Linux, and from then on every thread of
+// the process needs larger signal stacks.
 const Kernels* WithTiles(const Kernels* kernels);
 
 #if defined(CUDNN_RNN_X86) && defined(CUDNN_RNN_AVX512)
