@@ -25,7 +25,9 @@ export { type Signal, signalText } from './signal.js'
 // Data, training, use
 
 export type { ModelStream } from './model/model_stream.js'
-export type { LayerBatch, LayerData, LayerExample } from './training/batches.js'
+export type { LayerData } from './training/batches.js'
+export type { LayerExample } from './training/joined_rows.js'
+export type { LayerBatch } from './training/layer_batch.js'
 export type { ModelFitOptions } from './training/fit_model.js'
 export { LOSSES, type Loss, lossOf } from './training/losses.js'
 export { TrainingCheckpoints } from './training/training_checkpoints.js'

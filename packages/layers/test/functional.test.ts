@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Tensor } from '@cudnn-rnn/canonical'
 import { BasicLSTMCell, LSTMCell } from '@cudnn-rnn/cells'
 import type { Backend } from '@cudnn-rnn/ops'
+import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import * as ort from 'onnxruntime-node'
 import { describe, expect, test } from 'vitest'
@@ -18,6 +20,7 @@ import {
   functional,
   importKeras,
   input,
+  type LayerBatch,
   type LayersModel,
   lastStep,
   layerNorm,
@@ -31,6 +34,7 @@ import {
 } from '../src/index.js'
 import { dotProduct } from '../src/kinds/dot_product.js'
 import { modelGradients } from '../src/model/model_pass.js'
+import { outputLosses } from '../src/training/output_losses.js'
 
 const dtype = 'float64' as const
 const numbers = (shape: readonly number[], seed = 1) => ({
@@ -97,7 +101,7 @@ describe('a model of several inputs and outputs', () => {
       backend.ops.assign(encoder.value, moved)
       return (await model.evaluate([batch], { loss })).loss
     }
-    const { gradients, loss: value } = await modelGradients(model, batch, loss)
+    const { gradients, loss: value } = await modelGradients(model, batch, outputLosses(model.graph, dtype, loss))
     value.dispose()
     const [ofEncoder] = gradients
     const { data } = await ofEncoder!.read()
@@ -106,6 +110,60 @@ describe('a model of several inputs and outputs', () => {
       const slope = ((await lossAt(k, 1e-5)) - (await lossAt(k, -1e-5))) / 2e-5
       expect(data[k]).toBeCloseTo(slope, 7)
     }
+  })
+
+  test('has ctc, class ids and a loss of the caller at once, with the numbers of each alone', async () => {
+    using backend = openReferenceBackend({ dtype })
+    const speech = input('speech', { features: 2 })
+    const states = apply(cudnnLSTM({ numUnits: 5 }), speech)
+    const words = apply(dense({ units: 4 }), states)
+    const speaker = apply(dense({ units: 3 }), apply(lastStep(), states))
+    using model = functional(
+      backend,
+      [speech],
+      { words, speaker, level: apply(dense({ units: 1 }), states) },
+      { seed: 3 },
+    )
+    const level = (t: GradientTape, output: Value, { labels }: LayerBatch) =>
+      t.elementLoss(output, labels as Tensor, 'absolute_error')
+    const loss = { words: 'ctc', speaker: 'softmax_cross_entropy', level } as const
+    const rows = [
+      {
+        input: {
+          speech: [
+            [1, 2],
+            [3, 4],
+            [5, 6],
+          ],
+        },
+        label: { words: [0, 2], speaker: 1, level: [1, 2, 3] },
+      },
+      {
+        input: {
+          speech: [
+            [6, 5],
+            [4, 3],
+            [2, 1],
+          ],
+        },
+        label: { words: [1], speaker: 2, level: [3, 2, 1] },
+      },
+    ]
+    const before = await model.evaluate(rows, { loss, batchSize: 2 })
+    expect(before.loss).toBeCloseTo(before['words_loss']! + before['speaker_loss']! + before['level_loss']!, 12)
+    expect(await model.evaluate(rows, { loss, batchSize: 1 })).toEqual(
+      Object.fromEntries(Object.entries(before).map(([name, value]) => [name, expect.closeTo(value, 12)])),
+    )
+    const { words: logits, ...rest } = await model.predict({ speech: numbers([3, 2, 2]) })
+    expect([logits.shape, rest.speaker.shape, rest.level.shape]).toEqual([
+      [3, 2, 4],
+      [2, 3],
+      [3, 2, 1],
+    ])
+    await model.fit(rows, { loss, batchSize: 2, epochs: 200, learningRate: 0.02, progress: false })
+    const after = await model.evaluate(rows)
+    expect(after).toMatchObject({ words_labelErrorRate: 0, speaker_accuracy: 1 })
+    expect(after.loss).toBeLessThan(before.loss / 4)
   })
 
   test('trains, evaluates, predicts, saves and loads, and leaves no tensor', async () => {
@@ -433,7 +491,13 @@ describe('wrong graphs are refused', () => {
       'ERR_MODEL_INPUTS',
       /kind is missing/,
     )
-    await refuse(() => model.evaluate([batch], { loss: 'ctc' }), 'ERR_INVALID_OPTION', /loss must be one of/)
+    await refuse(
+      () => model.evaluate([batch], { loss: 'ctc' }),
+      'ERR_LAYERS_DO_NOT_FIT',
+      /dense_1 \(dense\) before it gives \[B,4\]/,
+    )
+    const unknown = { ...loss, kind: 'huber' as never }
+    await refuse(() => model.evaluate([batch], { loss: unknown }), 'ERR_INVALID_OPTION', /loss must be one of/)
     await refuse(async () => model.stream(), 'ERR_NO_STREAM', /takes or gives states at the ends of whole sequences/)
     const lengths = { past: [4, 9] }
     await refuse(() => model.predict(batch.input, { sequenceLengths: lengths }), 'ERR_SEQUENCE_LENGTHS', /9/)

@@ -1,7 +1,8 @@
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { Trainable } from '@cudnn-rnn/train'
-import { type AnyBatch, rowsIn } from '../training/batches.js'
+import { rowsIn } from '../training/batches.js'
+import type { AnyBatch } from '../training/layer_batch.js'
 import type { WholeModel } from './whole_model.js'
 
 /** The recurrent states of B rows, carried from batch to batch. They begin at zero. */

@@ -3,10 +3,9 @@ import { checkedElsewhere, checkOptions, codedRangeError, type OptionsOf } from 
 import type { TensorLike } from '@cudnn-rnn/ops'
 import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/train/ctc'
 import { featuresOf } from '../signal.js'
-import { outputLengths } from '../training/batch_loss.js'
-import type { LayerExample } from '../training/batches.js'
-import { greedyLabels } from '../training/evaluate_model.js'
+import type { LayerExample } from '../training/joined_rows.js'
 import { type CtcLoss, checkLoss, isCtc } from '../training/losses.js'
+import { greedyLabels } from '../training/output_losses.js'
 import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -41,7 +40,8 @@ export async function decodeLabels<State>(
   }
   if (!Array.isArray(input)) {
     const logits = await predictTensor(model, input as TensorLike, predicted)
-    return labelsOf(logits, outputLengths(model, predicted.sequenceLengths as Int32Array | null))
+    const lengths = predicted.sequenceLengths as Int32Array | null | undefined
+    return labelsOf(logits, lengths ? model.outputLengths(Int32Array.from(lengths)) : null)
   }
   const decoded: (readonly number[])[] = []
   for await (const { result, lengths } of predictBatches(model, input as readonly LayerExample['input'][], predicted)) {

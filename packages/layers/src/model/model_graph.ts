@@ -179,6 +179,11 @@ export class ModelGraph {
     return this.nodes[source - this.inputs.length]?.name ?? this.inputs[source].name
   }
 
+  /** The kind of the layer that gives a value. */
+  kindOf([source]: Ref): string {
+    return this.nodes[source - this.inputs.length]?.layer?.kind ?? 'merge'
+  }
+
   /** A value as text: `lstm`, or `lstm:1` for a state. */
   textOf(value: Ref): string {
     const own = this.nameOf(value)

@@ -12,7 +12,7 @@ import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
 import { CALL_OPTIONS } from '../layer.js'
-import { joinedInputs, type LayerExample } from '../training/batches.js'
+import { joinedInputs, type LayerExample } from '../training/joined_rows.js'
 import { checkNamed, type NamedInputs } from './model_inputs.js'
 import type { WholeModel } from './whole_model.js'
 

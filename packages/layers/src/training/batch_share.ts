@@ -1,7 +1,7 @@
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import type { Communicator, Dataset, World } from '@cudnn-rnn/train'
-import { type AnyBatch, type DataShape, type LayerBatch, type NamedBatch, rowsIn } from './batches.js'
-import { isCtc } from './losses.js'
+import { type DataShape, rowsIn } from './batches.js'
+import type { AnyBatch, LayerBatch, NamedBatch } from './layer_batch.js'
 import type { ModelGraph } from '../model/model_graph.js'
 import { isNamed as isByName, isNamedModel } from '../model/model_inputs.js'
 
@@ -16,32 +16,32 @@ export function dataOfRank(
 }
 
 /** The rows from ⌊B·rank/size⌋ up to ⌊B·(rank+1)/size⌋ of B; `[]` if there are none, as `Dataset.shard` wants it. */
-function shareOfBatch(batch: AnyBatch, { rank, size }: World, { graph, loss }: DataShape): AnyBatch {
+function shareOfBatch(batch: AnyBatch, { rank, size }: World, { graph, losses }: DataShape): AnyBatch {
   const rows = rowsIn(graph, batch)
   const [from, to] = [Math.floor((rows * rank) / size), Math.floor((rows * (rank + 1)) / size)]
   if (from === to) return [] as unknown as LayerBatch
   const isNamed = isNamedModel(graph)
   const shared = (tensors: unknown, parts: ModelGraph['inputs']): unknown => {
-    if (Array.isArray(tensors)) return tensors.slice(from, to)
     const shares = parts.map(({ name, signal }) => {
-      const own = isNamed ? (tensors as NamedBatch['input'])[name] : (tensors as Tensor)
-      return [name, rowsOf(own, Number(signal.isSequence), from, to)] as const
+      const own = isNamed ? (tensors as NamedBatch['labels'])[name] : (tensors as LayerBatch['labels'])
+      const share = 'shape' in own ? rowsOf(own, Number(signal.isSequence), from, to) : own.slice(from, to)
+      return [name, share] as const
     })
     return isNamed ? Object.fromEntries(shares) : shares[0][1]
   }
   const { inputs, outputs } = graph
-  const { input, labels, sequenceLengths, weights, restarts } = batch
-  const { labelLengths } = batch as LayerBatch
-  const lengths = isByName<Int32Array | null>(sequenceLengths)
-    ? Object.fromEntries(Object.entries(sequenceLengths).map(([name, own]) => [name, own?.slice(from, to) ?? null]))
-    : (sequenceLengths as Int32Array | null | undefined)?.slice(from, to)
-  // CTC has a label sequence for each row.
-  const labeled = outputs.map(({ name, signal }) => {
-    return { name, signal: { ...signal, isSequence: signal.isSequence && !isCtc(loss) } }
+  const { input, labels, labelLengths, sequenceLengths, weights, restarts } = batch
+  const lengthsOf = (lengths: AnyBatch['sequenceLengths'] | AnyBatch['labelLengths']) =>
+    isByName<Int32Array | null | undefined>(lengths)
+      ? Object.fromEntries(Object.entries(lengths).map(([name, own]) => [name, own?.slice(from, to) ?? own]))
+      : (lengths as Int32Array | null | undefined)?.slice(from, to)
+  const labeled = outputs.map(({ name, signal }, k) => {
+    const { rule } = losses[k] ?? losses[0]
+    return { name, signal: { ...signal, isSequence: signal.isSequence && rule.hasLabelsOfSteps } }
   })
   return {
-    ...{ input: shared(input, inputs), labels: shared(labels, labeled), sequenceLengths: lengths, restarts },
-    ...{ weights: weights && shared(weights, outputs), labelLengths: labelLengths?.slice(from, to) },
+    ...{ input: shared(input, inputs), labels: shared(labels, labeled), sequenceLengths: lengthsOf(sequenceLengths) },
+    ...{ restarts, weights: weights && shared(weights, outputs), labelLengths: lengthsOf(labelLengths) },
   } as AnyBatch
 }
 

@@ -1,4 +1,3 @@
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
   abortable,
   abortableItems,
@@ -9,24 +8,17 @@ import {
   type OptionsOf,
   SIGNAL,
 } from '@cudnn-rnn/canonical/rules'
-import { type GradientTape, onTape, Recording, type Value } from '@cudnn-rnn/ops/executor'
+import { onTape, Recording } from '@cudnn-rnn/ops/executor'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
-import { ctcBlank, ctcGreedyDecoder, labelErrorRate } from '@cudnn-rnn/train/ctc'
 import { CarriedStates } from '../model/carried_states.js'
 import { passOptions } from '../model/model_pass.js'
 import type { WholeModel } from '../model/whole_model.js'
-import { batchLoss, lossesOf, outputLengths, type OutputOfModel, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
-import {
-  type AnyBatch,
-  batchesOf,
-  batchOfOutput,
-  exampleError,
-  type LayerBatch,
-  type LayerData,
-  type NamedBatch,
-} from './batches.js'
-import { checkLoss, countHits, type CtcLoss, isCtc, type Loss, type OneLoss } from './losses.js'
+import { batchesOf, type LayerData } from './batches.js'
+import { exampleError } from './joined_rows.js'
+import type { AnyBatch, NamedBatch } from './layer_batch.js'
+import { checkLoss, type Loss } from './losses.js'
+import { batchOfOutput, type OutputLoss, outputLosses } from './output_losses.js'
 
 const ACTION = 'evaluate'
 
@@ -64,10 +56,10 @@ export async function evaluateModel(
     )
   }
   const loss = checkLoss(ACTION, options.loss ?? model.loss, model)
-  const shape = { graph: model.graph, dtype: model.executor.dtype, loss }
+  const losses = outputLosses(model.graph, model.executor.dtype, loss)
+  const shape = { graph: model.graph, dtype: model.executor.dtype, losses }
   const { signal } = options
-  const losses = lossesOf(model, loss)
-  const totals = losses.map(() => ({ loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }))
+  const totals = losses.map(() => ({ loss: 0, rows: 0, hits: 0, of: 0 }))
   let carried: CarriedStates | undefined
   try {
     const batches = batchesOf(data, { batchSize: options.batchSize }, shape)
@@ -82,86 +74,42 @@ export async function evaluateModel(
   }
   const sums = Float64Array.from(totals.flatMap((own) => COUNTS.map((name) => own[name])))
   await options.communicator?.allReduce(sums)
-  const metrics = losses.map(({ prefix, loss }, k) => {
-    const [sum, rows, hits, edits, labels] = sums.subarray(k * COUNTS.length)
+  let all = 0
+  const metrics: Record<string, number> = {}
+  for (const [k, { prefix, rule }] of losses.entries()) {
+    const [sum, rows, hits, of] = sums.subarray(k * COUNTS.length)
     if (rows === 0) throw exampleError('there must be at least one row that counts: current number is 0')
-    const isOfClasses = loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy'
-    return {
-      [`${prefix}loss`]: sum / rows,
-      ...(isOfClasses && { [`${prefix}accuracy`]: hits / rows }),
-      ...(isCtc(loss) && { [`${prefix}labelErrorRate`]: edits / Math.max(1, labels) }),
-    }
-  })
-  const all: Record<string, number> = Object.assign({}, ...metrics)
-  return { loss: losses.reduce((sum, { prefix }) => sum + all[`${prefix}loss`], 0), ...all }
+    all += sum / rows
+    metrics[`${prefix}loss`] = sum / rows
+    // Texts of no labels have as many errors as edits.
+    if (rule.metric !== undefined) metrics[`${prefix}${rule.metric}`] = hits / (of || 1)
+  }
+  return { ...metrics, loss: all }
 }
 
-const COUNTS = ['loss', 'rows', 'hits', 'edits', 'labels'] as const
+const COUNTS = ['loss', 'rows', 'hits', 'of'] as const
 
-/** The sum of a batch's losses over the rows that count; rows that are right; of label sequences, edits and labels. */
+type Counts = Record<(typeof COUNTS)[number], number>
+
+/** Of each output the sum of a batch's losses over the rows that count, and the parts of its metric. */
 function countBatch(
   model: WholeModel,
-  losses: ReturnType<typeof lossesOf>,
+  losses: readonly OutputLoss[],
   batch: AnyBatch,
   carried: CarriedStates | undefined,
-): Promise<readonly Readonly<Record<(typeof COUNTS)[number], number>>[]> {
+): Promise<readonly Readonly<Counts>[]> {
   return onTape(new Recording(model.executor, [], false), async (t) => {
     const { outputs, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
     carried?.keep(states.map(({ tensor }) => tensor))
-    const counts: Awaited<ReturnType<typeof countOutput>>[] = []
-    for (const [k, own] of losses.entries()) {
-      const all = { outputs, batch: batch as NamedBatch }
-      counts.push(
-        await countOutput(t, own.view, own.loss, outputs[own.name], batchOfOutput(model.graph, batch, k), all),
-      )
+    const counts: Counts[] = []
+    for (const { name, rule } of losses) {
+      const [own, output] = [batchOfOutput(model.graph, batch, name), outputs[name]]
+      const value = await rule.record(t, output, own, { outputs, batch: batch as NamedBatch })
+      const mean = t.recording.result(ACTION, value)
+      const [[loss], values] = [(await mean.read()).data, await output.read()]
+      // A batch without a row that counts has a loss of 0.
+      counts.push({ loss: loss * rule.weight(values.shape, own), ...rule.count(values, own) })
     }
     return counts
   })
-}
-
-async function countOutput(
-  t: GradientTape,
-  model: OutputOfModel,
-  loss: OneLoss,
-  output: Value,
-  batch: LayerBatch,
-  all: Parameters<typeof batchLoss>[5],
-) {
-  const mean = t.recording.result(ACTION, await batchLoss(t, model, loss, output, batch, all))
-  const [value, values] = [(await mean.read()).data[0], await output.read()]
-  if (isCtc(loss)) {
-    const truths = labelRows(batch)
-    const lengths = outputLengths(model, batch.sequenceLengths)
-    const { edits, labels } = labelErrorRate(greedyLabels(values, lengths, loss), truths)
-    const rows = truths.length
-    return { loss: loss.reduction === 'sum' ? value : value * rows, rows, hits: 0, edits, labels }
-  }
-  if (typeof loss === 'function') {
-    const rows = values.shape[Number(model.output.isSequence)]
-    return { loss: value * rows, rows, hits: 0, edits: 0, labels: 0 }
-  }
-  const weights = weightsOf(model, batch, model.executor.dtype) as Tensor<FloatArray> | undefined
-  const { hits, total } = countHits(loss, values, rowLabels(loss, batch), weights)
-  // A batch without a row that counts has a loss of 0.
-  return { loss: value * total, rows: total, hits, edits: 0, labels: 0 }
-}
-
-/** The label sequences of a batch for CTC, one per row. */
-export function labelRows({ labels, labelLengths }: LayerBatch): readonly ArrayLike<number>[] {
-  if (Array.isArray(labels)) return labels
-  const { data, shape } = labels as Tensor<Int32Array>
-  const [batch, columns] = shape as [number, number]
-  return Array.from({ length: batch }, (_, row) =>
-    data.subarray(row * columns, row * columns + (labelLengths?.[row] ?? columns)),
-  )
-}
-
-/** The labels that the likeliest class of every step spells. */
-export function greedyLabels(
-  logits: Tensor<FloatArray>,
-  lengths: readonly number[] | Int32Array | null,
-  loss: CtcLoss,
-): readonly number[][] {
-  const blank = ctcBlank('decode', loss, logits.shape[logits.shape.length - 1])
-  return ctcGreedyDecoder(logits, lengths, { blank, mergeRepeated: loss.ctcMergeRepeated }).decoded
 }

@@ -41,10 +41,12 @@ import { modelNote, recurrentModels } from '../model/save_model.js'
 import type { WholeModel } from '../model/whole_model.js'
 import { savedLayer } from '../saved_layer.js'
 import { dataOfRank } from './batch_share.js'
-import { type AnyBatch, batchesOf, emptyData, isLayerData, type LayerData, rowsOfBatch } from './batches.js'
+import { batchesOf, emptyData, isLayerData, type LayerData, rowsOfBatch } from './batches.js'
 import { evaluateModel } from './evaluate_model.js'
-import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
+import type { AnyBatch } from './layer_batch.js'
+import { type CheckedLoss, checkLoss, isCtc, isNamedLosses, type Loss } from './losses.js'
 import { MasksOfRank } from './masks_of_rank.js'
+import { outputLosses } from './output_losses.js'
 import { TrainingCheckpoints } from './training_checkpoints.js'
 
 // Options that are checked elsewhere are checked by `fit` of @cudnn-rnn/train, by `checkLoss` and by those that read the data.
@@ -120,10 +122,13 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const loss = checkLoss(action, options.loss, model)
   const { learningRate = 0.001, checkpoints, communicator, shuffle = true } = options
   const batchSize = rowsOfBatch(data, options.batchSize)
-  if (isCtc(loss) && loss.reduction === 'sum' && !isSole(communicator)) {
-    throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
+  for (const own of isNamedLosses(loss) ? Object.values(loss) : [loss]) {
+    if (!isCtc(own) || own.reduction !== 'sum' || isSole(communicator)) continue
+    throw invalid('loss', 'a mean over rows to train over several ranks', own.reduction)
   }
-  const shape = { graph: model.graph, dtype: model.executor.dtype, loss }
+  const { dtype } = model.executor
+  const losses = outputLosses(model.graph, dtype, loss)
+  const shape = { graph: model.graph, dtype, losses }
   const isShuffled = shuffle && batchSize !== undefined && Array.isArray(data)
   const shuffleSeed = isShuffled ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
@@ -152,7 +157,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   try {
     return await fit<AnyBatch>({
       data: epoch.repeat(),
-      batchGradients: (batch) => modelGradients(model, batch, loss, carried),
+      batchGradients: (batch) => modelGradients(model, batch, losses, carried),
       optimizer,
       learningRate,
       maxSteps: steps.all,
@@ -184,7 +189,7 @@ function sharedSettings(
 ): Readonly<Record<string, unknown>> {
   const data = Array.isArray(validation) ? Dataset.fromArray<unknown>(validation) : (validation as Dataset<unknown>)
   return {
-    loss: typeof loss === 'function' ? 'a function' : loss,
+    loss: describedLoss(loss),
     'number of layers': layers.length,
     batchSize: batchSize ?? 'of the data',
     'seed of the order': shuffleSeed ?? 'none',
@@ -192,6 +197,11 @@ function sharedSettings(
     ...Object.fromEntries(layers.map(({ definition }, n) => [`layer ${n + 1}`, savedLayer(definition)])),
     validation: data?.describe?.(),
   }
+}
+
+function describedLoss(loss: CheckedLoss): unknown {
+  if (isNamedLosses(loss)) return Object.entries(loss).map(([name, own]) => [name, describedLoss(own)])
+  return typeof loss === 'function' ? 'a function' : loss
 }
 
 /** Ranks must end together, after a step. */

@@ -1,10 +1,15 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
 import type { SequenceLengths } from '../layer.js'
 
+/** A batch of any model. */
+export type AnyBatch = LayerBatch | NamedBatch
+
 /** A batch of a model of several inputs or outputs, each field by their names. */
 export interface NamedBatch {
   readonly input: Readonly<Record<string, Tensor>>
-  readonly labels: Readonly<Record<string, Tensor>>
+  readonly labels: Readonly<Record<string, LayerBatch['labels']>>
+  /** By the names of outputs, for `ctc`. */
+  readonly labelLengths?: Readonly<Record<string, LayerBatch['labelLengths']>> | undefined
   /** One list for all sequences, or lists by the names of inputs. */
   readonly sequenceLengths?: SequenceLengths | undefined
   /** By the names of outputs. Default: as for one output. */

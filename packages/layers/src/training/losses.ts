@@ -3,7 +3,6 @@ import { checkNames, codedRangeError, invalidOption } from '@cudnn-rnn/canonical
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/ops'
 import { checkIsBackend, type ElementLoss, type GradientTape, type Value } from '@cudnn-rnn/ops/executor'
 import { checkCtcLossSettings, ctcBlank, type CtcLossSettings } from '@cudnn-rnn/train/ctc'
-import type { Layer } from '../layer.js'
 import type { ModelGraph } from '../model/model_graph.js'
 import { checkNamed, isNamedModel } from '../model/model_inputs.js'
 import { signalText } from '../signal.js'
@@ -39,24 +38,29 @@ export interface CtcLoss extends CtcLossSettings {
  *
  * @param all of a model of several inputs or outputs the outputs by their names and the whole batch; the others are of the first output
  */
-type LossFunction = (
+export type LossFunction = (
   t: GradientTape,
   output: Value,
   batch: LayerBatch,
   all: { readonly outputs: Readonly<Record<string, Value>>; readonly batch: NamedBatch },
 ) => Value | Promise<Value>
 
-/** Losses of a model of several outputs by their names, which are added up. */
-export type NamedLosses = Readonly<Record<string, RowLossName>>
+/**
+ * Losses of a model of several outputs by their names, which are added up. A function has the part of the batch of its output.
+ * Over several ranks or accumulated batches each loss is weighed by their rows.
+ */
+type NamedLosses = Readonly<Record<string, LossName | CtcLoss | LossFunction>>
 
-/** The loss of a model. Several outputs share one loss, or have one each by name; the sum is minimized. */
+/** The loss of a model. Several outputs share the name of a loss, or have one each; the sum is minimized. */
 export type Loss = LossName | CtcLoss | LossFunction | NamedLosses
 
 /** A loss of one output that is known to be valid; `ctc` in its long form. */
 export type OneLoss = RowLossName | CtcLoss | LossFunction
 
 /** A loss that is known to be valid. */
-export type CheckedLoss = OneLoss | NamedLosses
+export type CheckedLoss = OneLoss | CheckedLosses
+
+type CheckedLosses = Readonly<Record<string, OneLoss>>
 
 type LossResult = {
   /** Scalar. */
@@ -108,27 +112,33 @@ export function lossOf(
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`, `ERR_CTC_BLANK`,
  *   `ERR_LAYERS_DO_NOT_FIT`
  */
-export function checkLoss(
+export function checkLoss(action: string, loss: unknown, { graph }: { readonly graph: ModelGraph }): CheckedLoss {
+  const { outputs } = graph
+  if (!isNamedModel(graph) || typeof loss === 'function') return lossOfOutput(action, loss, graph, outputs[0])
+  const losses = typeof loss === 'string' ? Object.fromEntries(outputs.map(({ name }) => [name, loss])) : loss
+  const named = checkNamed(action, 'loss', outputs, losses)
+  return Object.fromEntries(
+    outputs.map((output) => [output.name, lossOfOutput(action, named[output.name], graph, output)]),
+  )
+}
+
+/** The loss of an output, which must fit. Throws as {@link checkLoss}. */
+function lossOfOutput(
   action: string,
   loss: unknown,
-  { layers, output, graph }: Pick<Layer, 'output'> & { readonly layers: readonly Layer[]; readonly graph: ModelGraph },
-): CheckedLoss {
-  const { outputs } = graph
-  if (isNamedModel(graph) && typeof loss !== 'function') {
-    const losses = typeof loss === 'string' ? Object.fromEntries(outputs.map(({ name }) => [name, loss])) : loss
-    const named = checkNamed<RowLossName>(action, 'loss', outputs, losses)
-    for (const each of Object.values(named)) if (!ROW_LOSSES.includes(each)) throw unknownLoss(action, ROW_LOSSES, each)
-    return named
-  }
+  graph: ModelGraph,
+  output: ModelGraph['outputs'][number],
+): OneLoss {
   const checked = knownLoss(action, loss)
   if (!isCtc(checked)) return checked
-  const { isSequence, features } = output
+  const { isSequence, features } = output.signal
   if (!isSequence || features === null || features < 2) {
-    const last = layers[layers.length - 1]
+    const before = graph.nameOf(output.value)
+    const actual = signalText(output.signal)
     throw codedRangeError(
       'ERR_LAYERS_DO_NOT_FIT',
-      `Cannot ${action} as the loss ctc takes logits [T,B,K] of labels and the blank, K >= 2: ${last.name} (${last.kind}) before it gives ${signalText(output)}`,
-      { layer: 'ctc', expected: '[T,B,K]', before: last.name, actual: signalText(output) },
+      `Cannot ${action} as the loss ctc takes logits [T,B,K] of labels and the blank, K >= 2: ${before} (${graph.kindOf(output.value)}) before it gives ${actual}`,
+      { layer: 'ctc', expected: '[T,B,K]', before, actual },
     )
   }
   ctcBlank(action, checked, features)
@@ -154,7 +164,7 @@ export function isCtc(loss: CheckedLoss | undefined): loss is CtcLoss {
   return typeof loss === 'object' && loss['name'] === 'ctc'
 }
 
-export function isNamedLosses(loss: CheckedLoss): loss is NamedLosses {
+export function isNamedLosses(loss: CheckedLoss): loss is CheckedLosses {
   return typeof loss === 'object' && !isCtc(loss)
 }
 

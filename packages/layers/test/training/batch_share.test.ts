@@ -1,18 +1,19 @@
 import { Dataset, isEmptyShare } from '@cudnn-rnn/train'
 import { describe, expect, test } from 'vitest'
 import { dataOfRank } from '../../src/training/batch_share.js'
-import type { DataShape, LayerBatch } from '../../src/training/batches.js'
+import type { DataShape } from '../../src/training/batches.js'
+import type { LayerBatch } from '../../src/training/layer_batch.js'
 import type { CheckedLoss } from '../../src/training/losses.js'
+import { outputLosses } from '../../src/training/output_losses.js'
 
 /** A model from class ids or numbers to numbers; `isSequence` of its input and output. */
-const shapeOf = (input: boolean, output: boolean, loss: CheckedLoss = 'mean_squared_error'): DataShape => ({
-  dtype: 'float32',
-  loss,
-  graph: {
+const shapeOf = (input: boolean, output: boolean, loss: CheckedLoss = 'mean_squared_error'): DataShape => {
+  const graph = {
     inputs: [{ name: 'input', signal: { isSequence: input, features: 1 } }],
     outputs: [{ name: 'output', signal: { isSequence: output, features: 1 } }],
-  } as never,
-})
+  } as never
+  return { dtype: 'float32', losses: outputLosses(graph, 'float32', loss), graph }
+}
 
 /** The share of each of `size` ranks. */
 async function shares(batch: LayerBatch, shape: DataShape, size: number): Promise<LayerBatch[]> {

@@ -1,24 +1,32 @@
+import type { FloatDType } from '@cudnn-rnn/ops'
 import { Dataset } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import type { Signal } from '../../src/signal.js'
-import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../../src/training/batches.js'
+import { batchesOf, type DataShape, type LayerData } from '../../src/training/batches.js'
+import { stepWeights } from '../../src/training/joined_rows.js'
+import type { LayerBatch } from '../../src/training/layer_batch.js'
+import type { CheckedLoss } from '../../src/training/losses.js'
+import { outputLosses } from '../../src/training/output_losses.js'
 
 const numbers = (isSequence: boolean, features: number) => ({ isSequence, features })
 const ids = (isSequence: boolean) => ({ isSequence, features: null })
-interface Changes extends Partial<Omit<DataShape, 'graph'>> {
+interface Changes {
   readonly input?: Signal
   readonly output?: Signal
+  readonly dtype?: FloatDType
+  readonly loss?: CheckedLoss
 }
-const shape = ({ input = numbers(true, 2), output = numbers(false, 3), ...changes }: Changes = {}): DataShape => ({
-  ...{ dtype: 'float32', loss: 'softmax_cross_entropy' },
-  graph: {
+const shape = (changes: Changes = {}): DataShape => {
+  const { input = numbers(true, 2), output = numbers(false, 3) } = changes
+  const { dtype = 'float32', loss = 'softmax_cross_entropy' } = changes
+  const graph = {
     inputs: [{ name: 'input', signal: input }],
     outputs: [{ name: 'output', signal: output }],
     outputLengths: (lengths: readonly unknown[]) => lengths,
-  } as never,
-  ...changes,
-})
+  } as never
+  return { dtype, losses: outputLosses(graph, dtype, loss), graph }
+}
 
 async function batchesIn(data: unknown, options: object, given: DataShape): Promise<LayerBatch[]> {
   const batches: LayerBatch[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import type { LayerBatch } from '../../src/training/batches.js'
-import { greedyLabels, labelRows } from '../../src/training/evaluate_model.js'
+import type { LayerBatch } from '../../src/training/layer_batch.js'
+import { greedyLabels, labelRows } from '../../src/training/output_losses.js'
 
 const batchOf = (labels: unknown, labelLengths?: Int32Array) => ({ labels, labelLengths }) as unknown as LayerBatch
 const rowsOf = (labels: unknown, labelLengths?: Int32Array) =>

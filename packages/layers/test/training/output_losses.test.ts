@@ -4,63 +4,58 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { dense, type LayerBatch, lastStep, maxPool1d, sequential } from '../../src/index.js'
-import { modelLoss, outputLengths, rowLabels, weightsOf } from '../../src/training/batch_loss.js'
+import { batchOfOutput, modelLoss, type OutputLoss, outputLosses } from '../../src/training/output_losses.js'
+import type { ModelGraph } from '../../src/model/model_graph.js'
 import type { CheckedLoss } from '../../src/training/losses.js'
 
 const floats = (shape: readonly number[], ...data: number[]) => ({ data: Float64Array.from(data), shape })
-const halved = { output: { isSequence: true, features: 1 }, outputLengths: (n: Int32Array) => n.map((t) => t >> 1) }
+/** The one rule of a model whose output has half of the input's steps; the output's part of a batch. */
+function ofHalved(loss: CheckedLoss, batch: LayerBatch, isSequence = true) {
+  const graph = {
+    inputs: [{ name: 'input', signal: { isSequence: true, features: 1 } }],
+    outputs: [{ name: 'output', signal: { isSequence, features: 1 } }],
+    outputLengths: ([lengths]: readonly Int32Array[]) => [lengths!.map((t) => t >> 1)],
+  } as unknown as ModelGraph
+  const [{ rule }] = outputLosses(graph, 'float64', loss) as readonly [OutputLoss]
+  return { rule, own: batchOfOutput(graph, batch, 'output') }
+}
 
-describe('rowLabels', () => {
-  test('gives the one tensor of a batch', () => {
-    const labels = floats([2, 1], 1, 2)
-    expect(rowLabels('mean_squared_error', { input: labels, labels })).toBe(labels)
+describe('the part of an output', () => {
+  const input = floats([1, 1, 1], 0)
+
+  test.each([null, undefined])('has no lengths for %o', (sequenceLengths) => {
+    expect(ofHalved('mean_squared_error', { input, labels: input, sequenceLengths }).own.lengths).toBeNull()
   })
 
-  test.each([
-    ['a list of label sequences', { labels: [[1], [2]] }, /list of label sequences/],
-    [
-      'a tensor with labelLengths',
-      { labels: { data: Int32Array.of(1), shape: [1, 1] }, labelLengths: [1] },
-      /labelLengths/,
-    ],
-  ])('refuses %s', (_, labels, message) => {
-    const read = () => rowLabels('softmax_cross_entropy', { input: floats([1], 0), ...labels })
-    expect(read).toThrow(coded('ERR_EXAMPLE'))
-    expect(read).toThrow(message)
-  })
-})
-
-describe('outputLengths', () => {
-  test.each([null, undefined])('are null for %o', (lengths) => {
-    expect(outputLengths(halved, lengths)).toBeNull()
-  })
-
-  test('are those that the layers leave, of an array or an Int32Array, which is not written', () => {
+  test('has the lengths that the layers leave, of an array or an Int32Array, which is not written', () => {
     const lengths = Int32Array.of(4, 3, 0)
-    expect([...outputLengths(halved, lengths)!]).toEqual([2, 1, 0])
-    expect([...outputLengths(halved, [4, 3, 0])!]).toEqual([2, 1, 0])
+    for (const sequenceLengths of [lengths, [4, 3, 0]]) {
+      const { own } = ofHalved('mean_squared_error', { input, labels: input, sequenceLengths })
+      expect([...own.lengths!]).toEqual([2, 1, 0])
+    }
     expect([...lengths]).toEqual([4, 3, 0])
   })
 })
 
-describe('weightsOf', () => {
+describe('the denominator of a loss', () => {
   const labels = floats([2, 3, 1], 1, 2, 3, 4, 5, 6)
   const batch = { input: labels, labels, sequenceLengths: [4, 0, 2] }
+  const weightOf = (loss: CheckedLoss, given: LayerBatch = batch, isSequence = true) => {
+    const { rule, own } = ofHalved(loss, given, isSequence)
+    return rule.weight(isSequence ? [2, 3, 1] : [3, 1], own)
+  }
 
-  test('are those of the batch where it has some', () => {
-    const weights = floats([2, 3], 1, 1, 1, 1, 1, 1)
-    expect(weightsOf(halved, { ...batch, weights }, 'float64')).toBe(weights)
+  test('of rows is the sum of their weights, by default of the steps within the lengths of the output', () => {
+    expect(weightOf('mean_squared_error', { ...batch, weights: floats([2, 3], 0.5, 2, 0, 0, 1, 1) })).toBe(4.5)
+    expect(weightOf('mean_squared_error')).toBe(3)
+    expect(weightOf('mean_squared_error', { input: labels, labels })).toBe(6)
+    expect(weightOf('mean_squared_error', batch, false)).toBe(3)
   })
 
-  test('are 1 within the lengths of the output and 0 past them', () => {
-    expect(weightsOf(halved, batch, 'float64')).toEqual(floats([2, 3], 1, 0, 1, 1, 0, 0))
-    expect(weightsOf(halved, batch, 'float32')?.data).toBeInstanceOf(Float32Array)
-  })
-
-  test('are none for an output without a time axis, and without lengths', () => {
-    const pooled = { ...halved, output: { isSequence: false, features: 1 } }
-    expect(weightsOf(pooled, batch, 'float64')).toBeUndefined()
-    expect(weightsOf(halved, { input: labels, labels }, 'float64')).toBeUndefined()
+  test('of ctc is the number of rows, 1 for a sum, and of your own loss the number of rows', () => {
+    expect(weightOf({ name: 'ctc' })).toBe(3)
+    expect(weightOf({ name: 'ctc', reduction: 'sum' })).toBe(1)
+    expect(weightOf((t, output) => t.mean(output))).toBe(3)
   })
 })
 
@@ -74,7 +69,7 @@ describe('modelLoss', () => {
   ) => {
     const output = { name: 'output', value }
     const made = await lossGradients(model.executor, [output], (t) =>
-      modelLoss(t, model, loss, { output: t.value(output) }, batch),
+      modelLoss(t, model.graph, outputLosses(model.graph, 'float64', loss), { output: t.value(output) }, batch),
     )
     return { loss: made.loss, gradient: made.gradients[0]! }
   }
@@ -118,6 +113,22 @@ describe('modelLoss', () => {
     expect((await loss.read()).data[0]).toBeCloseTo(Math.log(4 / 3), 12)
     expect([...(await gradient.read()).data]).toEqual([expect.closeTo(-0.25, 12), expect.closeTo(0.25, 12)])
     expect(backend.stats().tensors).toBe(tensors + 2)
+  })
+
+  test.each([
+    ['a list of label sequences', { labels: [[1], [2]] }, /list of label sequences/],
+    [
+      'a tensor with labelLengths',
+      { labels: { data: Int32Array.of(1), shape: [1, 1] }, labelLengths: [1] },
+      /labelLengths/,
+    ],
+  ])('refuses %s for a loss of rows', async (_, labels, message) => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    using model = sequential(backend, [dense({ units: 2 })], { inputSize: 1 })
+    using output = backend.zeros([1, 1, 2])
+    const refused = lossOf(model, 'softmax_cross_entropy', output, { input: floats([1, 1, 1], 0), ...labels })
+    await expect(refused).rejects.toThrow(coded('ERR_EXAMPLE'))
+    await expect(refused).rejects.toThrow(message)
   })
 
   test('refuses weights for CTC, and leaves no tensor', async () => {
