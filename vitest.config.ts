@@ -118,6 +118,7 @@ export default defineConfig(({ mode }) => ({
         // CI shares its machines. `second_tries.mjs` names the tests that needed the second try.
         retry: process.env['CI'] === 'true' ? 1 : 0,
         exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
+        runner: join(root, 'scripts/testing/addonless_runner.ts'),
         // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1', ...BUDGETS[mode] },
       },
