@@ -1,7 +1,7 @@
 // The addon native/cpu for other platforms, from one machine: node scripts/build/cross.mjs [--twice | --unoptimized] [--out FOLDER] [PLATFORM…]
 // Builds it for the platforms named, by default all, checks each file, and leaves FOLDER/cpu/prebuilds/<platform>/ with SHA256SUMS
-// (default: .cross), which platform_packages.mjs stages. Objects are kept in native/cpu/build/cross. --twice builds each in two
-// new folders and compares the bytes. --unoptimized checks files that are compiled in half the time, for macOS without the C++
+// (default: .cross), which platform_packages.mjs stages. Objects are kept in native/cpu/build/cross. --twice builds each in a
+// new folder besides, and compares the bytes. --unoptimized checks files that are compiled in half the time, for macOS without the C++
 // library, which takes as long, and leaves none: the names that a file exports and needs come from the same sources.
 // Debian 12: cmake ninja-build g++ g++-aarch64-linux-gnu clang-19 lld-19 llvm-19 g++-mingw-w64-x86-64-posix
 import { createHash } from 'node:crypto'
@@ -32,11 +32,12 @@ for (const platform of positionals.length > 0 ? positionals : Object.keys(TARGET
     continue
   }
   const start = performance.now()
-  const builds = values.twice ? [1, 2] : values.unoptimized ? [1] : []
-  const folders = builds.map(() => mkdtempSync(join(tmpdir(), platform)))
+  // A name that shows where a command depends on the characters of folders.
+  const folder = values.twice || values.unoptimized ? mkdtempSync(join(tmpdir(), `${platform} it's `)) : undefined
   try {
-    const places = folders.length > 0 ? folders : [keptFolder(platform)]
-    const [addon, again] = places.map((folder) => buildAddon(platform, folder, values.unoptimized))
+    const places = values.unoptimized ? [] : [keptFolder(platform)]
+    if (folder !== undefined) places.push(folder)
+    const [addon, again] = places.map((place) => buildAddon(platform, place, values.unoptimized))
     const bytes = readFileSync(addon)
     const problems = checkAddon(platform, addon, values.unoptimized)
     if (again !== undefined && !readFileSync(again).equals(bytes)) problems.push('two builds differ')
@@ -54,7 +55,7 @@ for (const platform of positionals.length > 0 ? positionals : Object.keys(TARGET
     console.error(`${platform}: ${error.message}`)
     failures++
   } finally {
-    for (const folder of folders) rmSync(folder, { recursive: true })
+    if (folder !== undefined) rmSync(folder, { recursive: true })
   }
 }
 const sums = Object.keys(TARGETS).flatMap((platform) => {

@@ -143,7 +143,7 @@ export function buildAddon(platform, work, isUnoptimized = false) {
   const given = options(work)
   // Two builds differ in their folder: no path of it is in the addon.
   const flags = given.find((each) => each.startsWith('-DCMAKE_CXX_FLAGS=')) ?? '-DCMAKE_CXX_FLAGS='
-  const maps = `-ffile-prefix-map=${folder}=. -ffile-prefix-map=${root}=.`
+  const maps = [folder, root].map((path) => shellWord(`-ffile-prefix-map=${path}=.`)).join(' ')
   run('cmake', [
     ...['-G', 'Ninja', '-S', source, '-B', folder, '--log-level=WARNING', ...(isUnoptimized ? UNOPTIMIZED : RELEASE)],
     ...[`-DCMAKE_SYSTEM_PROCESSOR=${arch}`, ...given.filter((each) => each !== flags), `${flags} ${maps}`],
@@ -156,6 +156,9 @@ export function buildAddon(platform, work, isUnoptimized = false) {
 }
 
 const ZIG_PROGRAM = '#include <mutex>\n#include <string>\nvoid F(std::string& a) { throw a + a; }\n'
+
+/** A word of a command of /bin/sh: folders may have any characters. */
+const shellWord = (word) => `'${word.replaceAll("'", `'\\''`)}'`
 
 /** The words of the last command that zig runs for a program as `args` say and that matches `pattern`; their paths may be relative. */
 function zigCommand(work, target, args, pattern) {
@@ -170,7 +173,9 @@ function zigCommand(work, target, args, pattern) {
   if (status !== 0) throw new Error(`zig cannot build for ${target}\n${stderr}`)
   const command = stderr.split('\n').findLast((line) => pattern.test(line))
   if (command === undefined) throw new Error(`Cannot read how zig builds for ${target}\n${stderr}`)
-  return command.split(' ')
+  // zig quotes no spaces.
+  const whole = [work, root].reduce((text, path) => text.replaceAll(path, path.replaceAll(' ', '\0')), command)
+  return whole.split(' ').map((word) => word.replaceAll('\0', ' '))
 }
 
 /** The options of CMake that compile by clang with zig's headers. */
@@ -182,7 +187,10 @@ function zigOptions(work, triple, target) {
     return word.startsWith('-D_LIB') ? word : []
   })
   const file = join(work, 'c++')
-  writeFileSync(file, `#!/bin/sh\nexec clang++-19 --target=${triple} -nostdinc -nostdinc++ ${headers.join(' ')} "$@"\n`)
+  writeFileSync(
+    file,
+    `#!/bin/sh\nexec clang++-19 --target=${triple} -nostdinc -nostdinc++ ${headers.map(shellWord).join(' ')} "$@"\n`,
+  )
   chmodSync(file, 0o755)
   return [
     ...[`-DCMAKE_CXX_COMPILER=${file}`, '-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY', '-DCMAKE_OSX_SYSROOT='],
