@@ -15,11 +15,11 @@ std::atomic<int64_t> clock_now{0};
 int64_t RisingClock() { return clock_now += 1000; }
 
 // Threads for a step that one thread computes in `barriers` times the barrier of the pool.
-int MembersOf(const ThreadPool& pool, double barriers) {
+int MembersOf(const ThreadPool& pool, double barriers, double loops = 1) {
   KernelTable<float> kernels = kPortableKernels.f32;
   // Not 1, so that a time without the rate is another one.
   kernels.operations_per_ns = 8;
-  return MembersFor(pool, kernels, barriers * pool.barrier_ns() * kernels.operations_per_ns);
+  return MembersFor(pool, kernels, barriers * pool.barrier_ns() * kernels.operations_per_ns, loops);
 }
 
 // The time of m threads of n is w/m + (m - 1)/(n - 1), in barriers: two gain if w/2 > 1.
@@ -30,6 +30,9 @@ TEST_CASE("MembersFor takes a second thread where it saves more than a barrier")
   CHECK(MembersOf(pool, 1.9) == 1);
   CHECK(MembersOf(pool, 2.1) == 2);
   CHECK(MembersOf(pool, 1e6) == 2);
+  // At the end of each loop.
+  CHECK(MembersOf(pool, 9, 5) == 1);
+  CHECK(MembersOf(pool, 11, 5) == 2);
 }
 
 TEST_CASE("MembersFor takes those of four threads that end first, as waiting grows with them") {

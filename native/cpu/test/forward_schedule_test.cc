@@ -98,6 +98,22 @@ TEST_CASE("ForwardSchedule runs small layers of one direction as a wavefront") {
   CHECK_FALSE(is_wavefront({Cell::kLstm, 2, 1, 257, 50, 1}));
 }
 
+TEST_CASE("ForwardSchedule counts the operations of a pass, and the loops that its threads wait in") {
+  const auto counted = [](const ScheduleCase& each, bool starts_at_zero) {
+    const Network<float> network = NetworkOf(each);
+    return ForwardSchedule(network, each.time, each.batch, false).Operations(network, starts_at_zero);
+  };
+  // 2 · T · 4H · (I + H), and without the first step's product by R.
+  CHECK(counted({Cell::kLstm, 1, 1, 16, 3, 1}, false) == 2 * 3 * 64 * 32);
+  CHECK(counted({Cell::kLstm, 1, 1, 16, 3, 1}, true) == 2 * 64 * (3 * 16 + 2 * 16));
+  // Several rows take half as long each.
+  CHECK(counted({Cell::kLstm, 1, 1, 16, 3, 13}, false) == 13 * 3 * 64 * 32);
+  // The inputs of the second layer are those of both directions.
+  CHECK(counted({Cell::kTanh, 2, 2, 16, 1, 1}, true) == 2 * 2 * 16 * (16 + 32));
+  const ScheduleCase each{Cell::kTanh, 2, 2, 16, 5, 1};
+  CHECK(ForwardSchedule(NetworkOf(each), each.time, each.batch, false).loops() == 2 * (5 + 2) + 3);
+}
+
 TEST_CASE("ForwardSchedule trains a layer that is not in a wavefront in one time block") {
   const ScheduleCase each{Cell::kLstm, 2, 2, 300, 97, 13};
   const Network<float> network = NetworkOf(each);

@@ -147,13 +147,13 @@ Results<T> Train(const Kernels& kernels, int threads, const PassCase& each, bool
 }
 
 // Inference on two threads, by weights of a format. Only LSTM writes c.
-Results<float> Infer(const Kernels& kernels, const PassCase& each, WeightFormat format = WeightFormat::kNative) {
+Results<float> InferFrom(const Kernels& kernels, const PassCase& each, const float* h, const std::vector<float>& params,
+                         WeightFormat format = WeightFormat::kNative) {
   const Network<float> network = NetworkFor<float>(kernels, each.options);
   ThreadPool pool(2);
   BlockCache blocks;
   const auto& options = network.options();
   const size_t states = static_cast<size_t>(network.pseudo_layers() * each.batch);
-  const std::vector<float> params = SineParams(network);
   const std::vector<float> input = Sine<float>(static_cast<size_t>(each.time * each.batch * options.input_size), 0.37);
   Results<float> r;
   r.output.assign(static_cast<size_t>(each.time * each.batch * network.output_size()), NAN);
@@ -164,6 +164,7 @@ Results<float> Infer(const Kernels& kernels, const PassCase& each, WeightFormat 
   pass.time = each.time;
   pass.batch = each.batch;
   pass.input = input.data();
+  pass.h = h;
   std::unique_ptr<QuantizedWeights> quantized;
   if (format != WeightFormat::kNative) {
     quantized = std::make_unique<QuantizedWeights>(network, params.data(), format,
@@ -176,6 +177,10 @@ Results<float> Infer(const Kernels& kernels, const PassCase& each, WeightFormat 
   pass.c_final = r.c.data();
   RunForward(EngineOf<float>(&pool, &blocks, kernels), pass);
   return r;
+}
+
+Results<float> Infer(const Kernels& kernels, const PassCase& each, WeightFormat format = WeightFormat::kNative) {
+  return InferFrom(kernels, each, nullptr, SineParams(NetworkFor<float>(kernels, each.options)), format);
 }
 
 TEST_CASE("a pass gives the same bits on any number of threads") {
@@ -306,6 +311,25 @@ TEST_CASE("inference agrees with the forward of training") {
       CHECK(Difference(inferred.output, trained.output) <= 2e-5);
       CHECK(Difference(inferred.h, trained.h) <= 2e-5);
       CHECK(Difference(inferred.c, trained.c) <= 2e-5);
+    }
+  }
+}
+
+// The recurrent matrices are NaN: a product by them would be seen.
+TEST_CASE("a pass of one step from a state of zeros reads no recurrent matrix") {
+  for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+    for (const ptrdiff_t batch : {1, 5, 20}) {
+      const PassCase each{{cell, 2, 2, 37, 19, 0, false, true, true, INFINITY, 0, 7}, 1, batch, {}};
+      const Network<float> network = NetworkFor<float>(kPortableKernels, each.options);
+      std::vector<float> params = SineParams(network);
+      const std::vector<float> zeros(static_cast<size_t>(4 * batch * network.columns()));
+      const std::vector<float> expected = InferFrom(kPortableKernels, each, zeros.data(), params).output;
+      for (int p = 0; p < network.pseudo_layers(); p++) {
+        const PanelMatrix& matrix = network.layer(p).recurrent;
+        std::fill(params.begin() + matrix.offset, params.begin() + network.layer(p).input_bias, NAN);
+      }
+      INFO(static_cast<int>(cell) << ", " << batch << " rows");
+      CHECK(Difference(InferFrom(kPortableKernels, each, nullptr, params).output, expected) <= 2e-6);
     }
   }
 }

@@ -84,10 +84,9 @@ Job ForwardJob(const JobContext& context, const Napi::Object& network_object) {
   if (info[7].IsObject()) quantized = QuantizedWeightsObject::Unwrap(info[7].As<Napi::Object>())->slot;
   Engine<T> engine = context.core->engine<T>(context.canceled);
   engine.rounds_products = info[14].As<Napi::Boolean>().Value();
-  // Every parameter is used once by every step of a row. Each weight that is read serves all of several rows,
-  // which is twice as fast.
-  const double per_parameter = pass.batch > 1 ? 1 : 2;
-  const double operations = per_parameter * static_cast<double>(rows) * static_cast<double>(network->params_size());
+  // Every parameter is used once by every step of a row.
+  const double operations =
+      SingleRowOperations(pass.batch, static_cast<double>(rows) * static_cast<double>(network->params_size()));
   const auto run = [engine, pass, network, tape, quantized]() mutable {
     // The quantize operation that fills the slot may be queued before this one.
     if (quantized != nullptr) pass.params.quantized = quantized->get();

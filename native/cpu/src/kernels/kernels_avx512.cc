@@ -13,7 +13,7 @@ const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50, Int8PairDots<Ve
 // function. https://www.intel.com/content/www/us/en/docs/intrinsics-guide/index.html#avx512techs=AVX512_VNNI
 const Kernels kAvx512VnniKernels = {"avx512-vnni", TableOf<VectorF32>(50, ProductByInt8Dots), TableOf<VectorF64>(50),
                                     CtcKernelsOf<VectorF64>()};
-// No functions but those of `precision: 'bfloat16'` differ, so these tables have the same name.
+// Only the functions of `precision: 'bfloat16'` differ, so these tables have the same name.
 const Kernels kAvx512Bfloat16Kernels = {
     "avx512-vnni",
     TableOf<VectorF32>(50, ProductByInt8Dots,

@@ -187,6 +187,7 @@ class PseudoLayerForward {
     step.z_panel_stride = memory_.z_rows * network_.z_width();
     // In inference n and n+1 are the two alternating buffers of h, and CellsAt(n) and CellsAt(n + 1) the same c.
     step.h_previous = HiddenAt(n) + first * HiddenStride();
+    step.h_is_zero = n == 0 && pass_.h == nullptr;
     step.h = HiddenAt(n + 1) + first * HiddenStride();
     step.h_stride = HiddenStride();
     step.h_is_output = output_is_hidden_ && !layout_.projection.present();

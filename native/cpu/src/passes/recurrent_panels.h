@@ -57,6 +57,7 @@ class RecurrentPanels {
       if (!is_packed && !h_overflows) return cell_of_rows(cell_);
       RunLastPanel(network, cell_, unit, is_packed, h_overflows, cell_of_rows);
     };
+    if (step.h_is_zero) return run(cell_kernel_);
     if (row_kernel_ != nullptr && !is_packed) {
       const T* weights = step.params.RowsOf(matrix, panel, 0);
       return run([&](const CellForward<T>& cell) { row_kernel_(step.h_previous, network.columns(), weights, cell); });

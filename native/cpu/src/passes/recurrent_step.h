@@ -29,6 +29,7 @@ struct RecurrentStep {
   T* z;  // of this step: [panels][B][z_width], z_panel_stride apart
   ptrdiff_t z_panel_stride;
   const T* h_previous;  // [B][padded columns]
+  bool h_is_zero;       // all of h_previous, as before the first step of most passes: R adds nothing
   T* h;
   ptrdiff_t h_stride;   // of both
   bool h_is_output;     // rows of h have no padding

@@ -25,7 +25,9 @@ class Forward {
         network_(*pass.network),
         schedule_(network_, pass.time, pass.batch, pass.is_training()),
         memory_(engine, pass, schedule_),
-        teams_(MembersFor(*engine.pool, *engine.kernels, schedule_.operations()), schedule_.side_by_side()) {
+        teams_(MembersFor(*engine.pool, *engine.kernels, schedule_.Operations(network_, pass.h == nullptr),
+                          schedule_.loops()),
+               schedule_.side_by_side()) {
     for (int p = 0; p < network_.pseudo_layers(); p++)
       pseudo_layers_.emplace_back(engine, pass, p, memory_.pseudo_layer(p));
   }

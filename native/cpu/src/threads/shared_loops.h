@@ -24,12 +24,14 @@ namespace cudnn_rnn {
 class SharedLoops {
  public:
   explicit SharedLoops(int members) : SharedLoops(members, members) {}
-  // `homes` of the members have a range of items.
-  SharedLoops(int homes, int members) : homes_(homes), members_(members), claims_(new Claim[homes]) {}
+  // `homes` of the members have a range of items. One that is alone claims none.
+  SharedLoops(int homes, int members)
+      : homes_(homes), members_(members), claims_(members > 1 ? new Claim[homes] : nullptr) {}
 
   // Back to the first loop, for new members, each with a range: at most as many as the constructor was given homes. No
   // thread may be inside.
   void Reset(int members) {
+    if (claims_ == nullptr) return;
     homes_ = members_ = members;
     for (int home = 0; home < homes_; home++) claims_[home].word.store(0, std::memory_order_relaxed);
     ended_.store(0, std::memory_order_relaxed);

@@ -20,7 +20,8 @@ class ThreadTeams {
         teams_(std::min(threads, branches)),
         team_size_(std::max(1, threads / teams_)),
         all_(threads) {
-    for (int branch = 0; branch < branches; branch++) {
+    // A thread that is alone counts no items: memory for that takes a twentieth of a short call.
+    for (int branch = 0; branch < branches && threads > 1; branch++) {
       branches_.push_back(std::make_unique<SharedLoops>(team_size_, threads));
     }
   }
@@ -42,7 +43,7 @@ class ThreadTeams {
 
     // The branch that the thread should begin with; the others follow in order, around.
     int first_branch() const { return team_; }
-    SharedLoops::Member* branch(int branch) { return &branches_[branch]; }
+    SharedLoops::Member* branch(int branch) { return branches_.empty() ? &all_ : &branches_[branch]; }
     SharedLoops::Member* all() { return &all_; }
 
    private:
