@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
+import { decodedText } from '../decoded_text.js'
 
 /** A text as character ids, split once: the end of it is held out and never trained on. */
 export interface TextCorpus {
@@ -37,19 +38,13 @@ export function createCorpus(name: string, text: string, vocabulary = Vocabulary
   return { name, vocabulary, train: ids.slice(0, boundary), heldOut: ids.slice(boundary) }
 }
 
-/** The text of a UTF-8 file. Throws RangeError `ERR_TEXT_FILE` when it cannot be read or is not UTF-8. */
+/** The text of a file. Throws RangeError `ERR_TEXT_FILE` when it cannot be read, and as {@link decodedText}. */
 export async function readTextFile(path: string): Promise<{ name: string; text: string }> {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readRegularFile(path))
-    return { name: basename(path), text: text.replaceAll('\r\n', '\n') }
-  } catch (cause) {
-    const reason =
-      (cause as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-        ? 'it is not UTF-8 text'
-        : (cause as Error).message
-    const message = `Cannot read text as the file must be readable UTF-8: ${path}: ${reason}`
+  const bytes = await readRegularFile(path).catch((cause: Error) => {
+    const message = `Cannot read text as the file must be readable UTF-8: ${path}: ${cause.message}`
     throw codedRangeError('ERR_TEXT_FILE', message, { path, cause })
-  }
+  })
+  return { name: basename(path), text: decodedText(path, bytes).replaceAll('\r\n', '\n') }
 }
 
 /** Melville's Moby-Dick: 1.2 million characters that are part of the installation. */

@@ -2,8 +2,8 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { readRegularFile } from '@cudnn-rnn/checkpoint/files'
 import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
-import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
+import { decodedText } from '../decoded_text.js'
 
 /** A text, its place in the data, and its class if that is known. */
 export interface SourceText {
@@ -113,18 +113,6 @@ export function textsOf(source: string, text: string, format: 'text' | 'lines'):
   if (format === 'text') return [{ source, text }]
   const lines = text.split(/\r?\n/).map((line, index) => ({ source: `${source}:${index + 1}`, text: line }))
   return lines.filter((line) => line.text.trim() !== '')
-}
-
-/** UTF-8 without a byte order mark. Throws RangeError `ERR_TEXT_FILE`. */
-export function decodedText(path: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw codedRangeError('ERR_TEXT_FILE', `Cannot read text as the file must be UTF-8: ${path}: it is not`, {
-      path,
-      cause,
-    })
-  }
 }
 
 async function readText(path: string): Promise<string> {

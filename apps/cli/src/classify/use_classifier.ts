@@ -7,6 +7,7 @@ import { DataError } from '@cudnn-rnn/rnn/train'
 import { visibleJson, visibleText } from '@cudnn-rnn/canonical/rules'
 import { colors } from '../colors.js'
 import { csvField } from '../csv_field.js'
+import { decodedText } from '../decoded_text.js'
 import { executorName } from '../executor_line.js'
 import { makeOutputDirectory, unusedDirectory } from '../output_directory.js'
 import { readRunSettings } from '../run_settings.js'
@@ -21,7 +22,7 @@ import {
   macroF1,
   totalOf,
 } from './confusion_matrix.js'
-import { decodedText, readTextFile, type SourceText, type TextFormat, textsOf } from './text_source.js'
+import { readTextFile, type SourceText, type TextFormat, textsOf } from './text_source.js'
 
 /** Options of the command. */
 export interface UseClassifierRequest {

@@ -38,10 +38,19 @@ describe('readTextFile', () => {
     expect(await readTextFile(path)).toEqual({ name: 'log.txt', text: 'one\ntwo\n' })
   })
 
-  it('refuses files that are missing or not UTF-8', async () => {
-    const path = join(await temporaryDirectory(), 'latin1.txt')
-    await expect(readTextFile(path)).rejects.toThrow(coded('ERR_TEXT_FILE', { path }))
-    await writeFile(path, Uint8Array.of(0x63, 0x61, 0x66, 0xe9))
+  it('reads UTF-16 with its mark', async () => {
+    const path = join(await temporaryDirectory(), 'windows.txt')
+    await writeFile(path, '\ufeffone\r\ntwo', 'utf16le')
+    expect(await readTextFile(path)).toEqual({ name: 'windows.txt', text: 'one\ntwo' })
+  })
+
+  it.each([
+    ['missing', undefined],
+    ['in Latin-1', Uint8Array.of(0x63, 0x61, 0x66, 0xe9)],
+    ['in UTF-16 without its mark', Buffer.from('café', 'utf16le')],
+  ])('refuses a file that is %s', async (_, bytes) => {
+    const path = join(await temporaryDirectory(), 'text.txt')
+    if (bytes !== undefined) await writeFile(path, bytes)
     await expect(readTextFile(path)).rejects.toThrow(coded('ERR_TEXT_FILE', { path }))
   })
 })

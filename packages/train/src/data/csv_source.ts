@@ -3,7 +3,7 @@ import { checkOptions, type OptionsOf, optional, TEXT, where } from '@cudnn-rnn/
 import { DataError } from './data_error.js'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
-import { readText } from './unchanged_file.js'
+import { LONGEST_LINE, readText } from './unchanged_file.js'
 
 /** One row of a CSV file by the names of its header. */
 export type CsvRow = Readonly<Record<string, string>>
@@ -19,7 +19,8 @@ interface CsvOptions extends OptionsOf<typeof OPTIONS> {}
  * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED` (a row with more or fewer fields than the header),
- *   `ERR_DATA_COLUMN` (two columns of one name), `ERR_DATA_SYNTAX` (quotes, bytes that are not UTF-8), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
+ *   `ERR_DATA_COLUMN` (two columns of one name), `ERR_DATA_SYNTAX` (quotes, bytes that are not UTF-8, NUL characters, a row of
+ *   more than 67,108,864 characters), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
  * @example
  * ```ts
  * import { writeFile } from 'node:fs/promises'
@@ -40,6 +41,7 @@ export function csvDataset(path: string, options: CsvOptions = {}): Dataset<CsvR
       record_delimiter: ['\r\n', '\n', '\r'],
       delimiter,
       skip_empty_lines: true,
+      max_record_size: LONGEST_LINE,
     })
     const bytes = Readable.from(readText(path))
     bytes.on('error', (error) => parser.destroy(error))

@@ -4,7 +4,8 @@ import { fileDataset } from './file_source.js'
 import { readText } from './unchanged_file.js'
 
 /**
- * The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other bytes.
+ * The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other
+ * bytes, for NUL characters and for a line of more than 67,108,864 characters.
  *
  * @example
  * ```ts

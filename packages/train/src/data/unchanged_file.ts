@@ -7,22 +7,36 @@ export function readUnchanged(path: string): AsyncGenerator<Uint8Array> {
   return whileUnchanged(path, () => createReadStream(path) as AsyncIterable<Uint8Array>)
 }
 
-/** The text of a UTF-8 file, or of UTF-16 as Excel writes it, in pieces. Throws DataError as {@link whileUnchanged}; `ERR_DATA_SYNTAX` for other bytes. */
+/** Characters of a line, or of a row of CSV, at most: a file without line ends would be collected whole. */
+export const LONGEST_LINE = 2 ** 26
+
+/**
+ * The text of a UTF-8 file, or of UTF-16 as Excel writes it, in pieces. Throws DataError as {@link whileUnchanged};
+ * `ERR_DATA_SYNTAX` for other bytes, for NUL characters and for a line of more than 67,108,864 characters.
+ */
 export async function* readText(path: string): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
   let row = 1
+  /** Characters of the last line so far. */
+  let length = 0
+  const refused = (rule: string, cause?: unknown) =>
+    new DataError('ERR_DATA_SYNTAX', `Cannot read ${path} as ${rule}`, { path, row }, { cause })
   const decode = (bytes?: Uint8Array) => {
     decoder ??= new TextDecoder(bytes?.[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8', { fatal: true })
     try {
       return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
     } catch (cause) {
-      const message = `Cannot read ${path} as it must be UTF-8: the bytes near row ${row} are not`
-      throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
+      throw refused(`it must be UTF-8: the bytes near row ${row} are not`, cause)
     }
   }
   for await (const bytes of readUnchanged(path)) {
     const text = decode(bytes)
+    // UTF-16 without its mark and most binary files are valid UTF-8 with NUL characters.
+    if (text.includes('\0')) throw refused(`it must be UTF-8 text: there are NUL characters near row ${row}`)
     row += text.split('\n').length - 1
+    const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'))
+    length = end < 0 ? length + text.length : text.length - 1 - end
+    if (length > LONGEST_LINE) throw refused(`a line must have at most ${LONGEST_LINE} characters: row ${row} has more`)
     yield text
   }
   yield decode()

@@ -41,9 +41,14 @@ it.each<[string, string | Uint8Array]>([
   expect(await collect(csvDataset(await file(content)))).toEqual([{ a: '1', b: 'é' }])
 })
 
-it('csvDataset refuses bytes that are not UTF-8', async () => {
-  const path = await file(Buffer.from('a,b\n1,é\n', 'latin1'))
-  await expect(collect(csvDataset(path))).rejects.toThrow(failing('ERR_DATA_SYNTAX', { path }))
+it.each<[string, string | Uint8Array]>([
+  ['bytes that are not UTF-8', Buffer.from('a,b\n1,é\n', 'latin1')],
+  ['UTF-16 without its mark', Buffer.from('a,b\n1,2\n', 'utf16le')],
+])('readers of text refuse %s', async (_, content) => {
+  const path = await file(content)
+  for (const dataset of [csvDataset, textDataset, jsonLinesDataset]) {
+    await expect(collect(dataset(path))).rejects.toThrow(failing('ERR_DATA_SYNTAX', { path, row: 1 }))
+  }
 })
 
 it('csvDataset names the ragged row', async () => {
@@ -97,6 +102,11 @@ it('textDataset joins lines across pieces and refuses bytes that are not UTF-8',
   const broken = await file(Uint8Array.of(0x61, 0x0a, 0xff))
   const error = await collect(textDataset(broken)).catch((reason: unknown) => reason)
   expect(hasErrorCode(error, 'ERR_DATA_SYNTAX')).toBe(true)
+})
+
+it('textDataset refuses a line without end', async () => {
+  const path = await file('a'.repeat(2 ** 26 + 1))
+  await expect(collect(textDataset(path))).rejects.toThrow(failing('ERR_DATA_SYNTAX', { path, row: 1 }))
 })
 
 it('a file that changes while it is read is refused', async () => {
