@@ -32,7 +32,8 @@ export async function checkpointPrefix(path: string): Promise<string> {
  * prefix length of its first key, 0.
  */
 async function checkIsTable(path: string): Promise<void> {
-  if ((await firstByte(path)) === 0) return
+  // What cannot be read at all is refused when it is opened.
+  if ((await firstByte(path).catch(() => 0)) === 0) return
   const { format, close } = await openWeightFile(path)
   await close()
   throw noCheckpoint(path, `${path} must be one: it is a file in the format ${format}, which import reads`)

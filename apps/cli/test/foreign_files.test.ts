@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -48,4 +48,19 @@ it('inspect of a SavedModel reads its variables', async () => {
     1,
     expect.stringMatching(/^damaged \[ERR_CHECKPOINT_CORRUPT\][\s\S]*variables\.index/),
   ])
+})
+
+it.runIf(process.platform === 'linux').each([
+  ['link to nothing', 'nothing', 'NOT_FOUND'],
+  ['link to itself', 'model', 'IO'],
+  ['file that cannot be read', '/proc/self/mem', 'CORRUPT'],
+])('inspect, verify and convert refuse a %s with a code', async (_, target, code) => {
+  const directory = await temporaryDirectory()
+  const path = join(directory, 'model')
+  await symlink(target, path)
+  for (const command of [['inspect'], ['verify'], ['convert', join(directory, 'to'), '--to', 'cells']] as const) {
+    const [name, ...more] = command
+    const { exitCode, stdout, stderr } = await run(name, path, ...more)
+    expect([exitCode, stdout + stderr]).toEqual([1, expect.stringContaining(`[ERR_CHECKPOINT_${code}]`)])
+  }
 })

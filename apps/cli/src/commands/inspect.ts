@@ -160,7 +160,12 @@ async function filesOf(prefix: string): Promise<{ name: string; bytes: number }[
     (name) =>
       name === base || (name.startsWith(base) && /^\.(?:index|data-\d{5}-of-\d{5})$/.test(name.slice(base.length))),
   )
-  return Promise.all(own.sort().map(async (name) => ({ name, bytes: (await stat(join(dirname(prefix), name))).size })))
+  const files = own.sort().map(async (name) => {
+    // A link to nothing has no bytes; what is wrong with it is said when it is opened.
+    const stats = await stat(join(dirname(prefix), name)).catch(() => undefined)
+    return stats === undefined ? [] : [{ name, bytes: stats.size }]
+  })
+  return (await Promise.all(files)).flat()
 }
 
 /** Bytes that the index names and the data files lack. */
