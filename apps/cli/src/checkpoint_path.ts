@@ -32,7 +32,7 @@ export async function checkpointPrefix(path: string): Promise<string> {
  * prefix length of its first key, 0.
  */
 async function checkIsTable(path: string): Promise<void> {
-  // What cannot be read at all is refused when it is opened.
+  // A file that cannot be read is refused when it is opened.
   if ((await firstByte(path).catch(() => 0)) === 0) return
   const { format, close } = await openWeightFile(path)
   await close()

@@ -42,6 +42,29 @@ describe.each(['weights.h5', 'legacy.h5', 'keras'])('importWeights of lstm_stack
   })
 })
 
+/** Exchanges two neighbors in a list of texts of an HDF5 file: references, each a length, an address and a number. */
+function withExchanged(bytes: Uint8Array, one: string, next: string): Uint8Array {
+  const copy = Buffer.from(bytes)
+  const isAt = (k: number) =>
+    copy.readUInt32LE(k) === one.length &&
+    copy.readUInt32LE(k + 16) === next.length &&
+    copy.readBigUInt64LE(k + 4) > 0n &&
+    copy.readBigUInt64LE(k + 4) === copy.readBigUInt64LE(k + 20)
+  let at = 0
+  while (!isAt(at)) at++
+  copy.set([...bytes.subarray(at + 16, at + 32), ...bytes.subarray(at, at + 16)], at)
+  return copy
+}
+
+it.each([
+  ['layers', 'first', 'second'],
+  ['weights', 'net/first/lstm_cell/kernel', 'net/first/lstm_cell/recurrent_kernel'],
+])('importWeights refuses an older file that lists its %s in another order than its model', async (what, one, next) => {
+  const refusal = { code: 'ERR_WEIGHTS_UNSUPPORTED', message: expect.stringContaining(`the order of its ${what}`) }
+  const bytes = fixtureBytes('keras/lstm_stacked.legacy.h5')
+  await expect(importWeights(withExchanged(bytes, one, next))).rejects.toThrow(expect.objectContaining(refusal))
+})
+
 it('importWeights notes the unspecified details of a file of weights alone', async () => {
   const open = await importWeights(fixtureBytes('keras/lstm_stacked.weights.h5'))
   expect(open.networks[0]!.notes).toEqual([expect.stringContaining('hard_sigmoid')])
@@ -105,4 +128,14 @@ it.each(['/', '\\'])('importWeights reads the layout of TensorFlow 2.12, with %s
   expect(networks.map(({ name, canonical }) => [name, canonical])).toEqual(
     expected.networks.map(({ name, canonical }) => [name, canonical]),
   )
+})
+
+it('importWeights refuses a described cell with a variable more', async () => {
+  await using file = await openWeightFile(fixtureBytes('keras/lstm_stacked.keras'))
+  const variables = new Map<string, Tensor<FloatArray>>()
+  for (const { name, shape, read } of file.tensors) variables.set(name, { data: await read(), shape })
+  const bias = [...variables].find(([name]) => name.endsWith('cell/vars/2')) as [string, Tensor<FloatArray>]
+  variables.set(bias[0].replace(/2$/, '3'), bias[1])
+  const more = importWeights(await encodeKerasArchive(file.kerasModel as object, variables))
+  await expect(more).rejects.toThrow(/a cell must have 3 variables: there is .*cell\/vars\/3/)
 })

@@ -161,7 +161,7 @@ async function filesOf(prefix: string): Promise<{ name: string; bytes: number }[
       name === base || (name.startsWith(base) && /^\.(?:index|data-\d{5}-of-\d{5})$/.test(name.slice(base.length))),
   )
   const files = own.sort().map(async (name) => {
-    // A link to nothing has no bytes; what is wrong with it is said when it is opened.
+    // A link to nothing has no size; openCheckpoint refuses it with a code.
     const stats = await stat(join(dirname(prefix), name)).catch(() => undefined)
     return stats === undefined ? [] : [{ name, bytes: stats.size }]
   })

@@ -1,6 +1,6 @@
 import { jsonRecord } from '@cudnn-rnn/canonical/rules'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
-import { corrupt } from '../errors.js'
+import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
@@ -38,7 +38,7 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
       ...(version !== undefined && { kerasVersion: version }),
       path,
       heldBytes: file.heldBytes,
-      tensors: await inOrder(file),
+      tensors: await inOrder(file, (lists) => checkOrder(path, lists, description.kerasModel)),
       ...description,
       close,
     } as const
@@ -111,16 +111,60 @@ async function namesOf(file: Hdf5File): Promise<ReadonlyMap<string, string>> {
   return names
 }
 
+/** What older files list: their layers, and of each the paths of its weights. */
+interface Lists {
+  readonly layers: readonly string[]
+  readonly weights: readonly (readonly string[])[]
+}
+
+/** Variables with one path, in the order in which Keras keeps them. */
+const OWN_ORDER = [
+  ...['gamma', 'beta', 'moving_mean', 'moving_variance'],
+  ...['depthwise_kernel', 'pointwise_kernel', 'kernel', 'recurrent_kernel', 'bias'],
+]
+
+/**
+ * Keras assigns weights by the lists of the file and looks at no name, so names that say otherwise leave open whose numbers
+ * they are. Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED`.
+ */
+function checkOrder(path: string, { layers, weights }: Lists, model: unknown): void {
+  const config = jsonRecord(model)?.['config']
+  const described = Array.isArray(config) ? config : jsonRecord(config)?.['layers']
+  const names = (Array.isArray(described) ? described : []).map(
+    (layer) => jsonRecord(jsonRecord(layer)?.['config'])?.['name'],
+  )
+  const known = new Set(layers)
+  const inModel = names.filter((name) => known.has(name as string))
+  const mixed = inModel.length === layers.length ? layers.find((name, index) => name !== inModel[index]) : undefined
+  const last = new Map<string, number>()
+  const turned = weights.flat().find((weight) => {
+    const [prefix, own] = [weight.slice(0, weight.lastIndexOf('/') + 1), weight.slice(weight.lastIndexOf('/') + 1)]
+    const rank = OWN_ORDER.indexOf(own.replace(/:0$/, ''))
+    if (rank < 0) return false
+    const isTurned = rank < (last.get(prefix) ?? 0)
+    last.set(prefix, rank)
+    return isTurned
+  })
+  const name = mixed ?? turned
+  if (name === undefined) return
+  throw unsupported(
+    path,
+    `the order of its ${mixed === undefined ? 'weights' : 'layers'} must be the model's: ${name} is out of order, and Keras would give it other weights than those of its name. Load the file in Keras and save it again`,
+  )
+}
+
 /** Tensors in the order of the model if the file lists them, the others by name, numbers by their value. */
-async function inOrder(file: Hdf5File): Promise<readonly StoredTensor[]> {
+async function inOrder(file: Hdf5File, check?: (lists: Lists) => void): Promise<readonly StoredTensor[]> {
   const places = new Map<string, number>()
   const roots = ['', 'model_weights']
   const layers = await file.texts(roots, 'layer_names')
   const groups = roots.flatMap((root, index) =>
     (layers[index] ?? []).map((layer) => (root === '' ? layer : `${root}/${layer}`)),
   )
-  for (const [index, weights] of (await file.texts(groups, 'weight_names')).entries()) {
-    for (const weight of weights) places.set(`${groups[index]}/${weight}`, places.size)
+  const weights = await file.texts(groups, 'weight_names')
+  check?.({ layers: layers.flat(), weights })
+  for (const [index, names] of weights.entries()) {
+    for (const weight of names) places.set(`${groups[index]}/${weight}`, places.size)
   }
   const placeOf = ({ name }: StoredTensor) => places.get(name) ?? Number.POSITIVE_INFINITY
   const compareNames = nameOrder()

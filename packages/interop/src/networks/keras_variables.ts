@@ -47,12 +47,18 @@ export class DescribedVariables {
   #findPlaces(tensors: readonly StoredTensor[], layers: readonly KerasLayer[]): void {
     const groups = groupTensors(tensors, splitNumbered)
     const places = new Map(groups.map(({ prefix, tensors: variables }) => [prefix, variables]))
+    const names = new Set(tensors.map(({ name }) => name))
     for (const layer of layers) {
       for (const cell of layer.directions.flatMap(({ cells }) => cells)) {
         const variables = places.get(cell.place)
         places.delete(cell.place)
         if (variables !== undefined) this.#cells.set(cell, variables)
-        else this.#refusals.set(layer, `its variables are not at ${cell.place}: a layer of two models is stored in one`)
+        const more = `${cell.place}/vars/${OWN_NAMES.length}`
+        if (names.has(more))
+          this.#refusals.set(layer, `a cell must have ${OWN_NAMES.length} variables: there is ${more}`)
+        else if (variables === undefined) {
+          this.#refusals.set(layer, `its variables are not at ${cell.place}: a layer of two models is stored in one`)
+        }
       }
     }
     const opaque = layers.filter(({ directions }) => directions.length === 0)

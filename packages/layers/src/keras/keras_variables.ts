@@ -62,6 +62,17 @@ export class KerasVariables {
     })
   }
 
+  /** Throws RangeError `ERR_UNKNOWN_LAYER` if beside the variables of a layer there is one that the layer does not have. */
+  checkAllTaken(): void {
+    const labels = new Map([...this.#owners].map(([{ name }, { label }]) => [folderOf(name), label]))
+    for (const tensor of this.#numbered.values()) {
+      const label = labels.get(folderOf(tensor.name))
+      // A normalization counts its batches.
+      if (label === undefined || this.#owners.has(tensor) || tensor.shape.length === 0) continue
+      throw unknownLayer(label, `by its options it must not have ${tensor.name}, which is in the file`)
+    }
+  }
+
   /** @param own its name, `query/kernel` of a part of the layer */
   find(place: string, name: string, own: string, index: number): StoredTensor | undefined {
     const [last, ...parts] = own.split('/').reverse() as [string, ...string[]]
@@ -76,4 +87,8 @@ export class KerasVariables {
       numbered ?? this.#named.get(`${name}/${part}\0${last}`) ?? this.#named.get(`${name}/${name}/${part}\0${last}`)
     )
   }
+}
+
+function folderOf(name: string): string {
+  return name.slice(0, name.lastIndexOf('/') + 1)
 }

@@ -116,6 +116,7 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
       signals.push(own.output)
     }
   }
+  variables.checkAllTaken()
   return { parts, calls: planned, signals }
 }
 

@@ -133,15 +133,18 @@ describe('importKeras computes in closed form', () => {
       'conv1d/vars/1': tensor([1], 0.5),
     }
     const input = doubles([3, 1, 1], 1, 2, 3)
-    const convolved = async (config: Json) => {
+    const convolved = async (config: Json, held: Variables = variables) => {
       const conv1d = layer('Conv1D', { name: 'conv', filters: 1, kernel_size: [2], ...config })
-      return [...(await outputOf([inputLayer(null, 1), conv1d], variables, input)).data]
+      return [...(await outputOf([inputLayer(null, 1), conv1d], held, input)).data]
     }
     expect(await convolved({})).toEqual([12.5, 23.5])
     expect(await convolved({ padding: 'same', strides: [1] })).toEqual([12.5, 23.5, 30.5])
     expect(await convolved({ padding: 'causal', dilation_rate: [1], groups: 1 })).toEqual([1.5, 12.5, 23.5])
     expect(await convolved({ strides: [2], kernel_size: 2 })).toEqual([12.5])
-    expect(await convolved({ use_bias: false, activation: 'linear' })).toEqual([12, 23])
+    const { 'conv1d/vars/0': kernel } = variables
+    const unbiased = { use_bias: false, activation: 'linear' }
+    expect(await convolved(unbiased, { 'conv1d/vars/0': kernel })).toEqual([12, 23])
+    await expect(convolved(unbiased)).rejects.toThrow(/by its options it must not have layers\/conv1d\/vars\/1/)
     expect(await convolved({ dilation_rate: [2] })).toEqual([13.5])
   })
 

@@ -22,6 +22,13 @@ test('a variable belongs to one layer, which may be called again', () => {
   expect(() => take('layers/dense_1')).toThrow(coded('ERR_UNKNOWN_LAYER'))
 })
 
+test.each(['layers/dense/vars/', 'dense/dense/'])('a variable beside those of a layer at %s is refused', (folder) => {
+  const variables = new KerasVariables(fileOf(`${folder}0`, `${folder}1`, `${folder}kernel`, `${folder}bias`))
+  const take = (own: string) => variables.take('dense', 'layers/dense', 'dense/dense', [[own, [2]]])
+  take('kernel')
+  expect(() => variables.checkAllTaken()).toThrow(coded('ERR_UNKNOWN_LAYER'))
+})
+
 test('a name of a million parts takes memory of its length alone', () => {
   const name = `${'a/'.repeat(1e6)}kernel`
   expect(new KerasVariables(fileOf(name)).find('', 'a/a', 'kernel', 0)?.name).toBe(name)

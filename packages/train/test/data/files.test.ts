@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasErrorCode } from '@cudnn-rnn/canonical/rules'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { classId, csvDataset, finiteNumber, jsonLinesDataset, type Position, textDataset } from '../../src/index.js'
+import {
+  classId,
+  csvDataset,
+  type Dataset,
+  finiteNumber,
+  jsonLinesDataset,
+  type Position,
+  textDataset,
+} from '../../src/index.js'
 
 let folder: string
 beforeEach(async () => {
@@ -46,7 +54,7 @@ it.each<[string, string | Uint8Array]>([
   ['UTF-16 without its mark', Buffer.from('a,b\n1,2\n', 'utf16le')],
 ])('readers of text refuse %s', async (_, content) => {
   const path = await file(content)
-  for (const dataset of [csvDataset, textDataset, jsonLinesDataset]) {
+  for (const dataset of [csvDataset, textDataset, jsonLinesDataset] as ((path: string) => Dataset<unknown>)[]) {
     await expect(collect(dataset(path))).rejects.toThrow(failing('ERR_DATA_SYNTAX', { path, row: 1 }))
   }
 })
