@@ -94,7 +94,7 @@ TEST_CASE("Multiply of rounded factors is the product of their bfloat16, plus th
     const std::vector<float> bias = Sine<float>(Size(columns), 0.5), zeros(Size(rows * columns));
     const std::vector<float> expected_of_rounded =
         PlusBias(ProductByDefinition(AsBfloat16(product.a), AsBfloat16(product.b), zeros, rows, depth, columns), bias);
-    for (const Kernels* kernels : ReducedKernels()) {
+    for (const Kernels* kernels : RoundingKernels()) {
       Machine<float> one(1, *kernels), three(3, *kernels);
       one.engine.rounds_products = three.engine.rounds_products = true;
       for (int orders = 0; orders < 4; orders++) {

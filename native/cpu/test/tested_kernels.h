@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "kernels/instruction_sets.h"
 
 namespace cudnn_rnn {
+
+// Whether all cases run, with CUDNN_RNN_TESTS=all, as the nightly workflow sets it; else half of them, in which each
+// pair of attributes occurs.
+inline bool TestsEverything() {
+  const char* extent = std::getenv("CUDNN_RNN_TESTS");
+  return extent != nullptr && std::string(extent) == "all";
+}
 
 // All that the processor can run, for tests of products of reduced precision. With CUDNN_RNN_WITHOUT_PORTABLE_KERNELS=1
 // only those that have their own instructions: scripts/testing/test_native.mjs sets it under an emulator, where the
@@ -20,15 +28,26 @@ inline std::vector<const Kernels*> ReducedKernels() {
   return kernels;
 }
 
-// One set of each vectors, for all other tests: sets of the same vectors differ in those products alone.
-inline std::vector<const Kernels*> TestedKernels() {
+// One set of each result of `product`, for sets that differ in other products alone.
+template <typename Product>
+std::vector<const Kernels*> KernelsOfEach(const Product& product) {
   std::vector<const Kernels*> tested;
   for (const Kernels* kernels : ReducedKernels()) {
     bool is_new = true;
-    for (const Kernels* other : tested) is_new = is_new && other->f32.product != kernels->f32.product;
+    for (const Kernels* other : tested) is_new = is_new && product(other->f32) != product(kernels->f32);
     if (is_new) tested.push_back(kernels);
   }
   return tested;
+}
+
+// For tests of products of rounded factors.
+inline std::vector<const Kernels*> RoundingKernels() {
+  return KernelsOfEach([](const KernelTable<float>& table) { return table.bfloat16.product; });
+}
+
+// One set of each vectors, for all other tests.
+inline std::vector<const Kernels*> TestedKernels() {
+  return KernelsOfEach([](const KernelTable<float>& table) { return table.product; });
 }
 
 }  // namespace cudnn_rnn

@@ -113,7 +113,7 @@ TEST_CASE("WeightGradient of rounded factors is the product of their bfloat16, o
     Case<float> exact = each;
     exact.x = AsBfloat16(each.x);
     exact.dz = AsBfloat16(each.dz);
-    for (const Kernels* kernels : ReducedKernels()) {
+    for (const Kernels* kernels : RoundingKernels()) {
       const std::vector<float> expected = exact.Expected(kernels->f32.panel_order);
       INFO(kernels->name << ", " << each.rows << " rows, depth " << each.matrix.depth);
       const std::vector<float> alone = each.Computed(kernels->f32, 1, true);
