@@ -132,7 +132,7 @@ export function keptFolder(platform) {
 const RELEASE = ['-DCMAKE_BUILD_TYPE=Release']
 const UNOPTIMIZED = [
   ...['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DNDEBUG'],
-  '-DCUDNN_RNN_OPTIMIZATION=-O0',
+  ...['-DCUDNN_RNN_OPTIMIZATION=-O0', '-DCUDNN_RNN_VECTOR_KERNELS=OFF'],
 ]
 
 /** Compiles the addon for a platform in a folder, `work`; the path of the addon. Equal sources give equal bytes. */
