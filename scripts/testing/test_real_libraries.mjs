@@ -6,7 +6,7 @@
 //
 // The wheels are installed into .real_libraries with pip, unless --site-packages (or CUDNN_RNN_REAL_LIBRARIES) names a
 // folder that holds them. --check leaves the document alone. --brief compiles the kernels for three architectures instead of
-// ten, and implies --check.
+// ten, by nvcc for one, compares a seventh of the layouts, and implies --check.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { buildCudaEmulator } from '../../native/cuda_emulator/cuda_emulator.mjs'
 import { compareConstants } from './real_libraries/constants.mjs'
 import { compareWithRealCudnn, KNOWN_DIFFERENCES } from './real_libraries/differential.mjs'
-import { ARCHITECTURES, compileByNvcc, FEW_ARCHITECTURES } from './real_libraries/kernels.mjs'
+import { ARCHITECTURES, compileByNvcc, FEW_ARCHITECTURES, H200 } from './real_libraries/kernels.mjs'
 import { compileDivisions } from './real_libraries/persistent.mjs'
 import { modelOf } from './real_libraries/persistent_model.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
@@ -108,7 +108,7 @@ try {
   const cudnn = join(nvidia, 'cudnn/lib')
   const includes = ['cudnn', 'cu13', 'nccl'].map((name) => join(nvidia, name, 'include'))
 
-  const layout = script('descriptors.mjs', cudnn)
+  const layout = script('descriptors.mjs', cudnn, ...(options.brief ? ['--brief'] : []))
   const checks = layout.text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
   const weights = checks.find(({ check }) => check === 'weight layout')
   const counted = (name) => checks.filter(({ check }) => check === name).length
@@ -161,7 +161,8 @@ try {
     files: ['dense.cu', 'layers.cu', 'tensors.cu', 'ctc.cu', 'streams.cu'].map((name) =>
       join(root, 'native/cudnn/kernels', name),
     ),
-    ...{ build, architectures },
+    // NVRTC has the same front end.
+    ...{ build, architectures: options.brief ? [H200] : architectures },
   })
   const most = (name) => Math.max(...nvcc.usage.map((use) => use[name]))
   record(

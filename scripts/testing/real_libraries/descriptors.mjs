@@ -1,9 +1,9 @@
 // Compares this project's assumptions about cuDNN with a real library, on a machine that needs no GPU:
 //
-//     npm run build && node scripts/testing/real_libraries/descriptors.mjs FOLDER
+//     npm run build && node scripts/testing/real_libraries/descriptors.mjs FOLDER [--brief]
 //
 // FOLDER holds libcudnn.so.9 and its sub-libraries (pip install nvidia-cudnn-cu13: …/site-packages/nvidia/cudnn/lib).
-// It prints one JSON line per check and exits with 1 when one disagrees.
+// It prints one JSON line per check and exits with 1 when one disagrees. --brief compares the layout of every seventh network.
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -91,7 +91,8 @@ function describe(
 // ---- the layout of weights -------------------------------------------------------------------------------------------
 
 const started = performance.now()
-let [tried, accepted, differing] = [0, 0, 0]
+const stride = process.argv.includes('--brief') ? 7 : 1
+let [networks, tried, accepted, differing] = [0, 0, 0, 0]
 const examples = []
 for (const mode of Object.keys(MODES)) {
   for (const bias of Object.keys(BIASES)) {
@@ -123,6 +124,7 @@ function checkLayouts(network) {
   // cuDNN takes skip_input for any size here and refuses it in the forward; this project refuses it at creation.
   if (skip && input !== hidden) return
   if (projection > hidden || (projection < hidden && mode !== 'lstm')) return
+  if (networks++ % stride > 0) return
   const descriptor = createRnnDescriptor({
     cellMode: mode,
     numLayers: layers,

@@ -4,8 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ARCHITECTURES = [75, 80, 86, 89, 90, 100, 103, 110, 120, 121]
+export const H200 = 90
 /** The oldest, the newest, and the H200's. */
-export const FEW_ARCHITECTURES = [75, 90, 121]
+export const FEW_ARCHITECTURES = [75, H200, 121]
 export const TYPES = ['float', 'double']
 export const BLOCK = 256
 
