@@ -48,9 +48,13 @@ const DEALT = [
 ].filter((file) => !ON_EACH.some((other) => file.startsWith(other)))
 
 /**
- * Unless the environment says otherwise: the suite covers each pair of attributes, and the fuzzer of checkpoints has fewer files.
+ * Unless the environment says otherwise: the suite covers each pair of attributes, and what `npm test` repeats on its release
+ * has fewer files, threads and executors.
  */
-const BUDGET = { CUDNN_RNN_TESTS: 'covering', CUDNN_RNN_FUZZ_FILES: '60' }
+const BUDGET = {
+  ...{ CUDNN_RNN_TESTS: 'covering', CUDNN_RNN_FUZZ_FILES: '60', CUDNN_RNN_FUZZ_MUTATIONS: '200' },
+  ...{ CUDNN_RNN_TERMINATIONS: '2', CUDNN_RNN_SOAK_CYCLES: '100' },
+}
 
 if (!hasNodeReleases) {
   console.log(`Runtimes: not tested on ${process.platform}-${process.arch}`)
