@@ -1,12 +1,12 @@
 // `npm run test:api`: calls everything that the published packages export with wrong arguments of every kind, and fails on
 // an error without a code of docs/errors.md, on a promise that never settles, a call that never returns, a crash, and a
 // refused call that changed the object it was made on. The packages must be built.
-//   node scripts/testing/api_walk.mjs [--seed N] [--rounds N] [--only TEXT] [--executors NAMES] [--jobs N]
+//   node scripts/testing/api_walk.mjs [--seed N] [--rounds N] [--part N] [--only TEXT] [--executors NAMES] [--jobs N]
 // By default on reference and cpu; `--executors cudnn` walks the cudnn executor over the CUDA emulator.
 // Functions, constructors and methods come from the declaration files that are published (public_api.mjs), and from the voice
-// server of the examples. Each parameter
-// gets every wrong value (wrong_values.mjs) beside arguments that fit (fitting_arguments.mjs, else typed_values.mjs and
-// subjects.mjs); and, `rounds` times, a wrong value takes the place of a field somewhere inside an argument that fits.
+// server of the examples. Each parameter gets every wrong value (wrong_values.mjs), with `--part` one of so many, beside arguments
+// that fit (fitting_arguments.mjs, else typed_values.mjs and subjects.mjs); and, `rounds` times, a wrong value takes the place
+// of a field somewhere inside an argument that fits.
 // Child processes make the calls (walk_calls.mjs); this one watches them.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -27,6 +27,7 @@ const { values: options } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '5' },
+    part: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     executors: { type: 'string', default: 'reference,cpu' },
     jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
@@ -111,13 +112,13 @@ function runProcess(folder, executor, callables, onRecord) {
   const plan = join(folder, 'plan.json')
   const current = join(folder, 'current')
   const entriesOfPackages = entries.map(({ name, module }) => ({ name, module }))
-  const { seed, rounds } = options
+  const { seed, rounds, part } = options
   writeFileSync(
     plan,
     JSON.stringify({
       ...{ root, current, executor, callables, shapes, codes, entries: entriesOfPackages },
       fixtures: join(root, 'fixtures'),
-      ...{ seed: Number(seed), rounds: Number(rounds) },
+      ...{ seed: Number(seed), rounds: Number(rounds), part: Number(part) },
     }),
   )
   const script = fileURLToPath(new URL('api_walk/walk_calls.mjs', import.meta.url))
