@@ -19,6 +19,7 @@ export {
 export { decodeOnnxLists } from './files/onnx_tensor.js'
 export type { Elements } from './files/strided_elements.js'
 export { kerasMajor } from './networks/keras_interpretations.js'
+export { APART } from './networks/keras_description.js'
 export { FOLDS, type Fold } from './networks/onnx_folds.js'
 export { isRecurrent, isStandard } from './networks/onnx_operators.js'
 export { openSource } from './open_weight_file.js'

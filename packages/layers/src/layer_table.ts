@@ -9,7 +9,7 @@ import {
   SCORE_WEIGHT,
 } from './keras/keras_attention.js'
 import { noExport } from './export_error.js'
-import { CONV_LSTM, convLstmToKeras } from './keras/keras_conv_lstm.js'
+import { CONV_LSTMS, convLstmToKeras } from './keras/keras_conv_lstm.js'
 import { CONVOLUTIONS, CONVOLUTIONS_2D, pooledWhole, pooling2D, spreadPictures } from './keras/keras_convolutions.js'
 import {
   type KerasLayer,
@@ -25,6 +25,7 @@ import {
   ACTIVATION,
   axis,
   CHANNELS_LAST,
+  choice,
   columnsOf,
   count,
   ends,
@@ -42,6 +43,7 @@ import {
   unlessNull,
 } from './keras/keras_row.js'
 import {
+  INVERT,
   NORMALIZED_AXIS,
   normalized,
   ONE_SCALE,
@@ -83,7 +85,7 @@ import { stepFunction } from './kinds/step_function.js'
 import { timeDistributed } from './kinds/time_distributed.js'
 import { averagePool1d, averagePool2d, spreadRows, spreadSteps } from './kinds/step_windows.js'
 import type { Layer, LayerConfig, LayerDefinition } from './layer.js'
-import { type OnnxNodesOf, onnxConvolution, onnxPooling, onnxSpreadSteps } from './onnx/onnx_layers.js'
+import { type OnnxNodesOf, onnxConvolution, onnxEmbedding, onnxPooling, onnxSpreadSteps } from './onnx/onnx_layers.js'
 import { featuresOf } from './signal.js'
 
 /** A layer: how it is made, and its forms in other formats. */
@@ -102,7 +104,7 @@ interface TableRow {
 type ToKeras = (
   layer: Layer,
   own: () => Promise<KerasLayer>,
-) => readonly KerasLayer[] | Promise<readonly KerasLayer[]> | undefined
+) => readonly KerasLayer[] | Promise<readonly KerasLayer[] | undefined> | undefined
 
 const unchanged: OnnxNodesOf = (_, _layer, x) => x
 
@@ -174,6 +176,26 @@ const EINSUM_DENSE: KerasClass = {
   },
 }
 
+const MODE = choice('mode', ['multi_hot', 'one_hot', 'count'])
+
+/** Class ids as rows of the unit matrix: one of each, or how many a sequence has of them. */
+const oneHot = (options: NonNullable<KerasClass['options']>): KerasClass => ({
+  isRead: true,
+  takesIds: true,
+  options,
+  plan: ({ input: { isSequence, time }, name }, { size, mode = 'one_hot' }) => {
+    const units = size as number
+    const isOne = mode === 'one_hot'
+    const counted = isOne ? stepOf({ step: 0 }) : mode === 'count' ? sumOverTime({}) : maxOverTime()
+    // A sequence of one id is that id.
+    const isCounted = isSequence && (isOne ? 'output_mode' in options && time === 1 : true)
+    return {
+      layers: [embedding({ size: units, units, ...name }), ...(isCounted ? [counted] : [])],
+      values: () => [diagonal([filled([units], 1)])],
+    }
+  },
+})
+
 const MAXIMUM = unlessNull('maximum', (options, option) => {
   const maximum = options.value(option)
   if (typeof maximum === 'number' && maximum > 0) return maximum
@@ -223,9 +245,25 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         Embedding: {
           mask: 'makes',
           options: { input_dim: count('size'), output_dim: count('units'), mask_zero: MASK_ZERO, sparse: only(false) },
+          takesIds: true,
           weights: [{ name: 'embeddings' }],
+          plan: ({ options, input: { isSequence, features }, name }, own) => {
+            const given = { ...(own as { size: number; units: number }), ...name }
+            if (features === null) return { layers: [embedding(given)] }
+            if (!isSequence || options.flag('mask_zero', false))
+              throw options.refused('its input must be class ids [B,T] or [B], or [B,T,columns] without mask_zero')
+            return { layers: [embedding({ ...given, columns: features })], height: features }
+          },
         },
+        CategoryEncoding: oneHot({ num_tokens: count('size'), output_mode: MODE }),
+        OneHot: oneHot({ num_classes: count('size'), axis: only(-1), sparse: only(false) }),
       },
+      toKeras: async ({ definition, output }, own) => {
+        return definition.config['columns'] === undefined
+          ? undefined
+          : [await own(), reshaped([-1, featuresOf(output)])]
+      },
+      onnx: onnxEmbedding,
     },
     masking: {
       make: masking,
@@ -248,7 +286,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     cudnnGRU: { make: cudnnGRU },
     cudnnRNNRelu: { make: cudnnRNNRelu },
     cudnnRNNTanh: { make: cudnnRNNTanh },
-    convLstm: { make: convLstm, keras: { ConvLSTM1D: CONV_LSTM }, toKeras: convLstmToKeras },
+    convLstm: { make: convLstm, keras: CONV_LSTMS, toKeras: convLstmToKeras },
     dense: {
       make: dense,
       keras: {
@@ -526,7 +564,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         Normalization: {
           pictures: true,
           isRead: true,
-          options: { axis: ONE_SCALE, invert: only(false), ...ignoring('mean', 'variance') },
+          options: { axis: ONE_SCALE, invert: INVERT, ...ignoring('mean', 'variance') },
           plan: standardized,
         },
       },
@@ -654,7 +692,8 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           plan: (at) => {
             const { options, input, name } = at
             if (options.value('axis') === null) throw options.wrong('axis', 'one axis')
-            const isOverTime = input.isSequence && input.isRow !== true && String(options.value('axis')) === '1'
+            const isOverTime =
+              input.isSequence && input.isRow !== true && ['1', '-2'].includes(String(options.value('axis')))
             if (isOverTime) return { layers: [timeSoftmax(name)] }
             lastAxis('its axis must be the last one').read(at, 'axis', {})
             return { layers: [activation('softmax', name)] }

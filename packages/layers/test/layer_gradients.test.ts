@@ -161,7 +161,11 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   'attention, additive, causal': [attention({ score: 'additive', isScaled: true, isCausal: true })],
   convLstm: [
     dense({ units: 12 }),
-    convLstm({ height: 3, filters: 1, kernelSize: 2, activation: 'tanh', recurrentActivation: 'sigmoid' }),
+    convLstm({ form: [3], filters: 1, kernelSize: [2], activation: 'tanh', recurrentActivation: 'sigmoid' }),
+  ],
+  'convLstm of pictures': [
+    dense({ units: 16 }),
+    convLstm({ form: [2, 2], filters: 1, kernelSize: [2, 1], activation: 'tanh', recurrentActivation: 'sigmoid' }),
   ],
   'attention, concat': [attention({ score: 'concat' })],
   timeSoftmax: [timeSoftmax({})],

@@ -89,7 +89,7 @@ describe('layersFromConfig', () => {
     ['timeDistributed over rows', timeDistributed(dense({ units: 2 }), { height: 3 })],
     [
       'convLstm',
-      convLstm({ height: 2, filters: 3, kernelSize: 2, activation: 'relu', recurrentActivation: 'sigmoid' }),
+      convLstm({ form: [2], filters: 3, kernelSize: [2], activation: 'relu', recurrentActivation: 'sigmoid' }),
     ],
     [
       'timeDistributed over sequences',

@@ -4,7 +4,7 @@ import { KERAS_CLASSES, LAYER_TABLE } from '../src/layer_table.js'
 
 const HEAD = `# Layers of Keras
 
-\`importKeras\` reads these classes, \`model.export('keras')\` writes them: classes with → are written as others that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer. Functional models are read and written with Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate and, of vectors, Dot. Another class or option is refused by name: ConvLSTM2D, ConvLSTM3D, Lambda.
+\`importKeras\` reads these classes, \`model.export('keras')\` writes them: classes with → are written as others that compute the same. Beside them it reads LSTM, GRU, SimpleRNN, CuDNNLSTM, CuDNNGRU, RNN of their cells, Bidirectional, TimeDistributed, InputLayer. Functional models are read and written with Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate and, of vectors, Dot. Another class or option is refused by name: ConvLSTM3D, Lambda.
 
 A Sequential or a functional model within a model is read as its layers, also in a TimeDistributed, and so are cells that an RNN has one behind the other. Operations of Keras 3 between layers (\`x + 1\`, \`x[:, -1]\`, \`ops.mean(x, axis=1)\`) are classes here, too.
 

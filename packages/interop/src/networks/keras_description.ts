@@ -44,6 +44,8 @@ export interface KerasLayer {
 /** Deeper nesting is a trap. */
 const DEEPEST = 64
 const LONGEST_NAME = 256
+/** The `merge_mode` in place of which a description gives a network of each direction. */
+export const APART = 'apart'
 /** Layers with their own cell, or one that they are given. */
 const RECURRENT = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'RNN'])
 const CELLS = new Set(['LSTMCell', 'GRUCell', 'SimpleRNNCell'])

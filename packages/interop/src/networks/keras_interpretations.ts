@@ -3,7 +3,7 @@ import type { StoredTensor } from '../stored_tensor.js'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { refusedInterpretation } from './made_interpretations.js'
-import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
+import { APART, describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
 import { functionOf, type KerasFunction, settingNotes, unlikeDirections } from './keras_function.js'
 import { namedKerasInterpretations } from './keras_names.js'
 import { NO_BIAS, networkInterpretation } from './keras_network.js'
@@ -30,11 +30,21 @@ export function kerasInterpretations(file: WeightFile): Interpretation[] {
   ]
 }
 
-/** A layer's networks: one, or of stacked cells one for each. */
+/** A layer's networks: one, or one for each of stacked cells, and of directions that are apart. */
 function layerInterpretations(file: WeightFile, layer: KerasLayer, variables: DescribedVariables): Interpretation[] {
   const { path } = file
   const { name, directions, notes } = layer
   const [first] = directions
+  if (layer.mergeMode === APART && layer.refusal === undefined)
+    return directions.flatMap((side, k) => {
+      const own = {
+        ...layer,
+        name: `${name}/${k === 0 ? 'forward' : 'backward'}`,
+        directions: [side],
+        mergeMode: undefined,
+      }
+      return layerInterpretations(file, own, variables)
+    })
   const reason = layer.refusal ?? unlikeDirections(directions, layer.mergeMode)
   const tensors = variables.tensorsOf(layer)
   if (reason !== undefined) return [refusedLayer(path, name, reason, tensors)]

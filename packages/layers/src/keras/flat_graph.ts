@@ -4,6 +4,8 @@ import { labelOf, notAModel, unknownLayer } from './keras_options.js'
 export interface FileLayer {
   readonly className: string
   readonly config: Json
+  /** It is a function of `keras.ops`, which drops masks: some have the names of layers. */
+  readonly isOperation?: boolean
   /** `layers/dense_1`, where a file of Keras 3 keeps its variables. */
   readonly place: string
   /** The place of the layer in a `TimeDistributed`. Default: `layer` below `place`. */
@@ -30,6 +32,8 @@ export interface FileGraph {
   readonly calls: readonly FileCall[]
   readonly inputs: readonly { readonly name: string; readonly call: number }[]
   readonly outputs: readonly { readonly name: string; readonly value: FileValue }[]
+  /** How many states each call behind the input takes, if it may begin with states. */
+  readonly states?: readonly number[]
 }
 
 /** More calls than models have: models that each call another one twice are a trap. */
@@ -48,8 +52,15 @@ export function flatGraph(path: string, graph: FileGraph): FileGraph {
   /**
    * @param places of the calls: at first of its inputs, if another graph calls it
    * @param given the mask of these
+   * @param begins the states of its calls
    */
-  const append = ({ calls }: FileGraph, places: Place[], given?: FileCall['mask']) => {
+  const append = (
+    { calls, states: counts = [] }: FileGraph,
+    places: Place[],
+    given?: FileCall['mask'],
+    begins: FileCall['states'] = [],
+  ) => {
+    let begun = 0
     const placeOf = ([call, tensor]: FileValue) => places[call](tensor)
     const isGiven = calls.map((_, at) => places[at] !== undefined)
     for (const [at, { layer, from, states, mask: own }] of calls.entries()) {
@@ -57,21 +68,24 @@ export function flatGraph(path: string, graph: FileGraph): FileGraph {
       if (++count > MOST) throw notAModel(path, `its layers must not be called more than ${MOST} times`)
       const compared = own && { ...own, of: placeOf(own.of) }
       const mask = compared ?? (from.some(([source]) => isGiven[source]) ? given : undefined)
-      const call = { layer, from: from.map(placeOf), states: states.map(placeOf), mask }
+      const taken = begins.slice(begun, begun + (counts[at - 1] ?? 0))
+      begun += taken.length
+      const call = { layer, from: from.map(placeOf), states: [...states.map(placeOf), ...taken], mask }
       const { model } = layer
       if (model === undefined) {
         const place = flat.push(call) - 1
         places[at] = (tensor) => [place, tensor]
         continue
       }
-      if (states.length > 0 || from.length !== model.inputs.length)
+      const most = model.states?.reduce((sum, count) => sum + count, 0)
+      if ((states.length > 0 && states.length !== most) || from.length !== model.inputs.length)
         throw unknownLayer(
           labelOf(layer),
           `it must take ${model.inputs.length} tensors: current number is ${from.length}`,
         )
       const inner: Place[] = []
       for (const [k, { call: input }] of model.inputs.entries()) inner[input] = () => call.from[k]
-      append(model, inner, mask)
+      append(model, inner, mask, call.states)
       const ends = model.outputs.map(({ value: [source, tensor] }) => inner[source](tensor))
       places[at] = (tensor) => {
         if (ends[tensor] !== undefined) return ends[tensor]

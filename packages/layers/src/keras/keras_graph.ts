@@ -2,7 +2,7 @@ import { describeValue } from '@cudnn-rnn/canonical'
 import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rules'
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { MERGES, type MergeName } from '../kinds/merges.js'
-import { type FileCall, type FileGraph, type FileLayer, flatGraph } from './flat_graph.js'
+import { type FileCall, type FileGraph, type FileLayer, type FileValue, flatGraph } from './flat_graph.js'
 import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.js'
 
 export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
@@ -88,7 +88,14 @@ function modelOf(model: Json, at: Within): FileGraph {
     const place = `${at.place}layers/${uniqueKerasName(places, className)}`
     const own = jsonRecord(record['config']) ?? {}
     const config = prefix === '' ? own : { ...own, name: prefix + textOf(own['name'], className) }
-    const layer = { className, config, place }
+    const isOperation = /^keras\.(?:src\.)?ops\b/.test(textOf(record['module'], ''))
+    const layer = { className, config, place, isOperation }
+    const normalized = className === 'SpectralNormalization' ? jsonRecord(config['layer']) : undefined
+    // In inference its layer alone.
+    if (normalized !== undefined) {
+      const inner = { ...jsonRecord(normalized['config']), name: config['name'] }
+      return { className: textOf(normalized['class_name'], className), config: inner, place: `${place}/layer` }
+    }
     const nested = modelWithin(record, layer, at)
     if (nested !== undefined) return { ...layer, model: nested }
     if (!at.isOfSteps || className === 'InputLayer' || MERGE_CLASSES.has(className)) return layer
@@ -100,7 +107,74 @@ function modelOf(model: Json, at: Within): FileGraph {
     : linked(path, jsonRecord(config) ?? {}, callsOf(jsonRecord(config) ?? {}, records, layers, masks))
 }
 
-/** The calls of a layer that is a model, or applies one to each step, or of the cells that are one behind the other. */
+/** How a `Bidirectional` joins its outputs. */
+const JOINS = new Map<unknown, string>(
+  Object.entries({ concat: 'Concatenate', sum: 'Add', mul: 'Multiply', ave: 'Average' }),
+)
+
+/** Whether no network of two directions computes a `Bidirectional`: it gives two outputs, its sides differ, or they are several layers. */
+export function isOfTwoLayers(config: Json): boolean {
+  const form = (side: unknown) => {
+    const { class_name: kind, config: own } = jsonRecord(side) ?? {}
+    const { units, reset_after: after, cell } = jsonRecord(own) ?? {}
+    const { class_name: cellKind, config: ofCell } = jsonRecord(cell) ?? {}
+    return { kind, cellKind, sizes: [units, after, jsonRecord(ofCell)?.['units']] }
+  }
+  const [forward, backward] = [config['layer'], config['backward_layer'] ?? config['layer']].map(form)
+  const isOne = forward.cellKind !== 'StackedRNNCells' && !textOf(forward.kind, '').startsWith('ConvLSTM')
+  return config['merge_mode'] === null || !isOne || JSON.stringify(forward) !== JSON.stringify(backward)
+}
+
+/** The calls of both sides of a `Bidirectional`, and of the layers that join them. */
+function sidesOf({ className, config, place }: FileLayer, at: Within): FileGraph {
+  const options = new KerasOptions(className, config)
+  const forward = options.object('layer')
+  const own = jsonRecord(forward['config']) ?? {}
+  const backward = jsonRecord(config['backward_layer']) ?? { ...forward, config: { ...own, go_backwards: true } }
+  const isTurned = (side: Json) => jsonRecord(side['config'])?.['go_backwards'] === true
+  if (isTurned(forward) || !isTurned(backward))
+    throw options.refused('its forward layer must not go_backwards, and its backward layer must')
+  const sides = [forward, backward].map((record, k): FileLayer => {
+    const side = k === 0 ? 'forward' : 'backward'
+    const layer = {
+      className: textOf(record['class_name'], 'layer'),
+      config: { ...jsonRecord(record['config']), name: `${textOf(config['name'], className)}/${side}` },
+      place: `${place}/${side}_layer`,
+    }
+    const model = modelWithin(record, layer, at)
+    return model === undefined ? layer : { ...layer, model }
+  })
+  const input = { className: 'InputLayer', config: {}, place: '' }
+  const calls: FileCall[] = [input, ...sides].map((layer) => ({ layer, from: [], states: [] }))
+  const append = (className: string, config: Json, from: readonly FileValue[]): FileValue => [
+    calls.push({ layer: { className, config, place: '' }, from, states: [] }) - 1,
+    0,
+  ]
+  for (const k of [1, 2]) calls[k] = { ...calls[k], from: [[0, 0]] }
+  const last: FileValue = own['return_sequences'] === true ? append('Flip', { axis: 1 }, [[2, 0]]) : [2, 0]
+  const join = JOINS.get(config['merge_mode'] === undefined ? 'concat' : config['merge_mode'])
+  if (join === undefined && config['merge_mode'] !== null)
+    throw options.wrong('merge_mode', `${[...JOINS.keys()]} or null`)
+  const both: FileValue[] = [[1, 0], last]
+  const ends = own['return_state'] === true ? sides.flatMap((side, k) => statesOf(side, 1 + k)) : []
+  return {
+    calls,
+    inputs: [{ name: 'input', call: 0 }],
+    outputs: [...(join === undefined ? both : [append(join, {}, both)]), ...ends].map((value) => ({ name: '', value })),
+  }
+}
+
+/** The final states of a call of a recurrent layer, whose cells may be a call each. */
+function statesOf({ className, config, model }: FileLayer, call: number): FileValue[] {
+  const kind = textOf(jsonRecord(config['cell'])?.['class_name'], className)
+  const count = model === undefined ? (kind.includes('LSTM') ? 2 : 1) : model.outputs.length - 1
+  return Array.from({ length: count }, (_, k) => [call, k + 1])
+}
+
+/**
+ * The calls of a layer that is a model, or applies one to each step, of cells that are one behind the other, or of two sides that no
+ * network computes.
+ */
 function modelWithin(record: Json, { className, config, place }: FileLayer, at: Within): FileGraph | undefined {
   const within = { ...at, prefix: `${textOf(config['name'], className)}/`, depth: at.depth + 1 }
   if (MODEL_CLASSES.has(className)) return modelOf(record, { ...within, place: `${place}/` })
@@ -109,17 +183,26 @@ function modelWithin(record: Json, { className, config, place }: FileLayer, at: 
     return modelOf(inner as Json, { ...within, place: `${place}/layer/`, isOfSteps: true })
   const cell = jsonRecord(config['cell'])
   const cells = cell?.['class_name'] === 'StackedRNNCells' ? jsonRecord(cell['config'])?.['cells'] : undefined
+  if (className === 'Bidirectional' && isOfTwoLayers(config)) return sidesOf({ className, config, place }, at)
   if (className !== 'RNN' || !Array.isArray(cells)) return undefined
-  new KerasOptions(className, config).only({ return_state: [false], go_backwards: [false] })
   const counts = new Map<string, number>()
   const layers = cells.map((each, k): FileLayer => {
     const own = jsonRecord(each) ?? {}
     const unique = uniqueKerasName(counts, textOf(own['class_name'], 'cell'))
     const name = within.prefix + textOf(jsonRecord(own['config'])?.['name'], unique)
     const isSequence = k < cells.length - 1 || config['return_sequences']
-    return { className, config: { ...config, name, cell: own, return_sequences: isSequence }, place }
+    // Later cells are fed in the order in which the first one reads.
+    const turned = k === 0 && config['go_backwards']
+    return {
+      className,
+      config: { ...config, name, cell: own, return_sequences: isSequence, go_backwards: turned },
+      place,
+    }
   })
-  return chainOf({}, layers)
+  const chain = chainOf({}, layers)
+  const states = layers.map((layer, k) => statesOf(layer, k + 1))
+  const ends = config['return_state'] === true ? states.flat().map((value) => ({ name: '', value })) : []
+  return { ...chain, outputs: [...chain.outputs, ...ends], states: states.map(({ length }) => length) }
 }
 
 function textOf(value: unknown, absent: string): string {
@@ -279,7 +362,7 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
     if (given) mask = given
     else if (SOURCES.has(name)) tensors[SOURCES.get(name) as number] = tensorOf(value)
     else if (name === 'initial_state' && RECURRENT_CLASSES.has(layer.className))
-      states.push(...(isTensorList(value) ? [value] : [value].flat()).map(tensorOf))
+      states.push(...tensorsIn(value).map(tensorOf))
     else options[name] = value
   }
   if (RECURRENT_CLASSES.has(layer.className)) states.unshift(...tensors.splice(1))
@@ -312,6 +395,11 @@ function readBy([query, value = query, key = value]: readonly Tensor[]): Tensor[
   const isSame = (a: Tensor, b: Tensor) => a.call === b.call && a.tensor === b.tensor
   if (!isSame(key, value)) return [query, value, key]
   return isSame(value, query) ? [query] : [query, value]
+}
+
+/** Lists of states are nested by cells. */
+function tensorsIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) && !isTensorList(value) ? value.flatMap(tensorsIn) : [value]
 }
 
 function isTensorList(value: unknown): boolean {

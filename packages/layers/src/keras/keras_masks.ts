@@ -24,6 +24,9 @@ interface Mask {
   dropped?: FileLayer
 }
 
+/** Merges whose results of masked steps are others than of these steps since Keras 3. */
+const REPLACING = new Set(['Multiply', 'Maximum', 'Minimum'])
+
 /** Versions of Keras without TensorFlow's own, and TensorFlow.js. */
 const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$|tfjs)/
 
@@ -35,8 +38,12 @@ const STANDALONE = /^(?:[01]\.|2\.[0-3]\.\d+$|tfjs)/
  */
 export function masksOf({ calls, outputs }: FileGraph, version: string | undefined, isKept = false): MaskAt[] {
   const zeroesSides = !STANDALONE.test(version ?? '1.')
+  const major = Number.parseInt(version ?? '', 10)
   // Earlier releases have other rules for attention.
-  const attends = Number.parseInt(version ?? '', 10) >= 3
+  const attends = major >= 3
+  /** Keras 3 gives a mask only to a layer that takes one tensor: one with initial states takes every step, and passes the mask on. */
+  const ignored = ({ layer, states }: FileGraph['calls'][number]) =>
+    attends && states.length > 0 && maskUseOf(layer) === 'uses'
   const masks: (Mask | undefined)[] = []
   const isMasked: boolean[] = []
   // A MultiHeadAttention of Keras takes the masks of its inputs away from other readers. A file has the masks of layers that leave steps
@@ -60,18 +67,18 @@ export function masksOf({ calls, outputs }: FileGraph, version: string | undefin
       continue
     }
     const mask = taken.find((each) => each !== undefined)
-    if (mask !== undefined && taken.some((each) => each !== mask))
+    if (mask !== undefined && layer.isOperation !== true && taken.some((each) => each !== mask))
       throw unknownLayer(labelOf(mask.layer), `its mask must reach all inputs of ${labelOf(layer)}, or none`)
     if (given !== undefined && !(String(given.of) === String(mask?.of) && given.value === maskValueOf(mask?.layer)))
       throw unknownLayer(labelOf(layer), 'its mask must be that of its input')
-    isMasked[at] = mask !== undefined && use === 'uses'
+    const isIgnored = ignored(calls[at])
+    isMasked[at] = mask !== undefined && use === 'uses' && !isIgnored
     if (mask !== undefined && (use === 'normalizes' || use === 'attends'))
       throw unknownLayer(labelOf(layer), `it leaves out the steps that the mask of ${labelOf(mask.layer)} hides`)
-    // Keras 3 takes no step for masked there, Keras 2 does.
-    if (isMasked[at] && states.length > 0)
-      throw unknownLayer(labelOf(layer), 'it must not take a mask and initial states')
+    if (isMasked[at] && states.length > 0 && Number.isNaN(major))
+      throw unknownLayer(labelOf(layer), 'the file must have the version of Keras for a mask beside initial states')
     if (mask !== undefined && isMasked[at]) mask.isUsed = true
-    if (mask !== undefined && use === 'ends') mask.dropped ??= layer
+    if (use === 'ends' || isIgnored) for (const each of taken) if (each !== undefined) each.dropped ??= layer
     if (makesMask(layer)) masks[at] = { layer, of: from[0], isUsed: isKept }
     else if (use === 'passes' || (use === 'uses' && givesSequences(layer))) masks[at] = mask
   }
@@ -84,12 +91,16 @@ export function masksOf({ calls, outputs }: FileGraph, version: string | undefin
     const mask = masks[at]
     if (isSeen[at] && mask !== undefined) seen.add(mask)
     const use = maskUseOf(layer)
-    if (use === 'makes' || use === 'ends' || (use === 'passes' && isSeen[at]))
+    if (use === 'makes' || use === 'ends' || ignored(calls[at]) || (use === 'passes' && isSeen[at]))
       for (const [source, tensor] of from) if (tensor === 0) isSeen[source] = true
   }
   return calls.map(({ layer, from }, at) => {
     const mask = masks[at]
-    if (isSeen[at] && mask !== undefined && maskUseOf(layer) === 'attends')
+    if (
+      isSeen[at] &&
+      mask !== undefined &&
+      (maskUseOf(layer) === 'attends' || (attends && REPLACING.has(layer.className)))
+    )
       throw unknownLayer(labelOf(layer), `its steps that the mask of ${labelOf(mask.layer)} hides must not be read`)
     const holds = isMasked[at] && isSeen[at] && mask !== undefined
     const none = { mask: 'none', isMasked: isMasked[at], holds, zeroesSides } as const
@@ -120,7 +131,8 @@ function maskValueOf(layer: FileLayer | undefined): unknown {
   return layer?.config['mask_value'] ?? 0
 }
 
-function maskUseOf({ className, config }: FileLayer) {
+function maskUseOf({ className, config, isOperation }: FileLayer) {
+  if (isOperation === true) return 'ends'
   if (makesMask({ className, config })) return 'makes'
   if (RECURRENT_CLASSES.has(className)) return 'uses'
   if (className === 'TimeDistributed' || isMerge({ className, config }, true)) return 'passes'

@@ -101,32 +101,56 @@ export const overTime = (
         ]
         return { layers: [dense({ units: 1, ...name })], values: () => values }
       }
-      if (!isSequence || axis !== 1 || more.length > 0) throw options.wrong('axis', '1, of a sequence')
+      if (!isSequence || (axis !== 1 && axis !== -2) || more.length > 0) throw options.wrong('axis', '1, of a sequence')
       return { layers: kept(at, [pool(name)]) }
     },
   })
 
 export const FLIP = operation({
+  pictures: 'films',
   options: ignoring('axis'),
   plan: ({ options, input, name }) => {
-    columnsOf(options, input)
+    const { height, each } = input
+    columnsOf(options, { ...input, height: undefined })
     const [axis, ...more] = [options.value('axis')].flat()
     if (!input.isSequence || (axis !== 1 && axis !== -2) || more.length > 0)
       throw options.wrong('axis', '1, of a sequence')
-    return { layers: [reverse(name)] }
+    return { layers: [reverse(name)], height, each }
   },
 })
 
-/** Steps of a sequence: one of them, or those between two. */
+/** Steps of a sequence: one of them, or those between two; columns between two are a product with a part of the unit matrix. */
 export const GET_ITEM = operation({
   options: ignoring('operands'),
   plan: ({ options, input, name }) => {
-    columnsOf(options, input)
+    const features = columnsOf(options, input)
     const [, key] = [options.value('operands')].flat()
-    const [rows, taken, ...columns] = ([key].flat() as readonly unknown[]).map(boundsOf)
+    const keys = [key].flat() as readonly unknown[]
+    const rank = input.isSequence ? 3 : 2
+    const given = keys.flatMap((each) => {
+      const isRest = (each as Partial<Record<'class_name', unknown>> | null)?.class_name === '__ellipsis__'
+      return isRest ? Array.from({ length: rank + 1 - keys.length }, () => ALL) : [boundsOf(each)]
+    })
     const isAll = (bounds: unknown) => String(bounds) === String(ALL)
-    if (!input.isSequence || taken === undefined || ![rows, ...columns].every(isAll))
-      throw options.refused('it must take steps of a sequence: [:, step] or [:, first:last]')
+    const [rows, ...axes] = given
+    const [columns = ALL] = axes.splice(rank - 2)
+    const [taken = ALL] = axes
+    if (given.length > rank || given.includes(undefined) || !isAll(rows) || typeof columns === 'number')
+      throw options.refused(
+        'it must take steps of a sequence, or columns: [:, step], [:, first:last] or [..., first:last]',
+      )
+    if (!isAll(columns)) {
+      const places = Array.from({ length: features }, (_, k) => k).slice(columns[0], columns[1] ?? features)
+      const units = places.length
+      if (!isAll(taken) || units === 0) throw options.refused('the columns must be some of its input, in all steps')
+      const kernel = { data: filled([features, units], 0), shape: [features, units] }
+      for (const [k, place] of places.entries()) kernel.data[place * units + k] = 1
+      return {
+        layers: [dense({ units, ...name })],
+        values: () => [kernel, { data: filled([units], 0), shape: [units] }],
+      }
+    }
+    if (isAll(taken)) return { layers: [] }
     if (typeof taken === 'number') {
       const { time } = input
       if (time !== undefined && (taken < -time || taken >= time))

@@ -77,6 +77,8 @@ export function plannedLayer(
       place: layer.innerPlace ?? `${place}/layer`,
     }
     const inner = KERAS_CLASSES.get(innerClass)
+    // It takes ids of any form.
+    if (inner?.takesIds === true && input.isSequence) return plannedLayer(within, input, variables, at, groupName)
     const isForm = inner?.make === rearrange
     const row =
       height === undefined
@@ -101,8 +103,9 @@ export function plannedLayer(
   if (known === undefined) {
     throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
   }
-  if (height !== undefined && known.pictures !== true) columnsOf(options, input)
-  if (input.each !== undefined && known.make !== rearrange)
+  const takesFilms = known.pictures === 'films'
+  if (height !== undefined && known.pictures !== true && !takesFilms) columnsOf(options, input)
+  if (input.each !== undefined && known.make !== rearrange && !takesFilms)
     throw options.refused('a TimeDistributed must apply it to each step, which is a picture')
   const found: LayerAt = { options, name, input, others: at.others ?? [], mask: at.mask, behind: [] }
   let stated: OwnOptions = known.implies ?? {}

@@ -16,6 +16,7 @@ import {
   type OpenWeightFile,
   type StoredTensor,
 } from '@cudnn-rnn/interop'
+import { APART } from '@cudnn-rnn/interop/internal'
 import type { Backend } from '@cudnn-rnn/ops'
 import { ofDtype } from '@cudnn-rnn/ops/executor'
 import { rnn } from '../kinds/cell_layer.js'
@@ -23,6 +24,7 @@ import { diagonal } from '../kinds/column_factors.js'
 import { concat, multiply } from '../kinds/branch_layer.js'
 import { dense } from '../kinds/dense.js'
 import { holdPadding } from '../kinds/masking.js'
+import { isOfTwoLayers } from './keras_graph.js'
 import type { MaskAt } from './keras_masks.js'
 import { KerasOptions } from './keras_options.js'
 import { columnsOf, type KerasSignal } from './keras_row.js'
@@ -149,14 +151,18 @@ function weighted(units: number, ...factors: readonly [number, number]) {
 export type Networks = ReadonlyMap<string, ImportedNetwork | ImportedCell>
 
 /**
- * The networks of a file. In them each `Bidirectional` concatenates: another merge is a layer here, and so is a convolutional LSTM.
+ * The networks of a file. In them each `Bidirectional` concatenates, or is two networks: another merge is a layer here, and so is a
+ * convolutional LSTM.
  *
  * @param taken tensors of other layers
  */
 export async function networksIn(file: OpenWeightFile, taken: ReadonlySet<StoredTensor>): Promise<Networks> {
-  const text = JSON.stringify(file.kerasModel, (key, value) => {
-    if (key === 'merge_mode') return 'concat'
-    return jsonRecord(value)?.['class_name'] === 'ConvLSTM1D' ? null : value
+  const text = JSON.stringify(file.kerasModel, (_, value) => {
+    const { class_name: kind, config } = jsonRecord(value) ?? {}
+    const own = jsonRecord(config)
+    if (kind === 'Bidirectional' && own)
+      return { ...value, config: { ...own, merge_mode: isOfTwoLayers(own) ? APART : 'concat' } }
+    return typeof kind === 'string' && kind.startsWith('ConvLSTM') ? null : value
   })
   const tensors = file.tensors.filter((tensor) => !taken.has(tensor))
   const { networks, cells } = await importWeights({ ...file, tensors, kerasModel: JSON.parse(text) })

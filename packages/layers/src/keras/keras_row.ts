@@ -76,8 +76,10 @@ export interface KerasWeight {
 /** A class of Keras that a layer here computes. */
 export interface KerasClass {
   readonly mask?: MaskUse
-  /** It takes [B,T,height,C], or each row [C] of it. */
-  readonly pictures?: boolean | 'rows'
+  /** It takes [B,T,height,C], each row [C] of it, or [B,T,height,width,C], too. */
+  readonly pictures?: boolean | 'rows' | 'films'
+  /** It takes class ids. */
+  readonly takesIds?: boolean
   /** Options of the layer here that all of the class have. */
   readonly implies?: OwnOptions
   readonly options?: Readonly<Record<string, KerasOption>>

@@ -14,6 +14,7 @@ import {
   lastAxis,
   type PlannedLayer,
   SCALE_AND_CENTER,
+  stated,
   stepsOf,
   weightsOf,
 } from './keras_row.js'
@@ -50,8 +51,10 @@ export const ONE_SCALE: KerasOption = {
   },
 }
 
+export const INVERT = stated('isInverted', (options, option) => options.flag(option, false))
+
 /** Fixed means and variances of columns, or of all numbers, which are in the file unless they are options. */
-export function standardized(at: LayerAt, { isOne }: Readonly<Record<string, unknown>>): PlannedLayer {
+export function standardized(at: LayerAt, { isOne, isInverted }: Readonly<Record<string, unknown>>): PlannedLayer {
   const { options, input, name } = at
   const features = (input.features ?? columnsOf(options, input)) / (input.height ?? 1)
   const size = isOne === true ? 1 : features
@@ -78,12 +81,10 @@ export function standardized(at: LayerAt, { isOne }: Readonly<Record<string, unk
         const data = own ?? (stored[k] as Floats).data
         return Float64Array.from({ length: features }, (_, column) => data[size === 1 ? 0 : column])
       }) as [Float64Array, Float64Array]
-      const factors = variance.map((each) => 1 / Math.max(Math.sqrt(each), 1e-7))
-      const own = [features]
-      return [
-        { data: factors, shape: own },
-        { data: mean.map((each, k) => -each * factors[k]), shape: own },
-      ]
+      const deviations = variance.map((each) => Math.max(Math.sqrt(each), 1e-7))
+      const factors = isInverted === true ? deviations : deviations.map((each) => 1 / each)
+      const offsets = isInverted === true ? mean : mean.map((each, k) => -each * factors[k])
+      return [factors, offsets].map((data) => ({ data, shape: [features] }))
     },
   }
 }

@@ -8,6 +8,7 @@ import type { MergeName } from '../kinds/merges.js'
 import { stepFunction } from '../kinds/step_function.js'
 import type { Layer } from '../layer.js'
 import { NAME } from '../layer_build.js'
+import { KERAS_CLASSES } from '../layer_table.js'
 import { LayersModel } from '../model/layers_model.js'
 import { CHAIN, type GraphPlan, isChain, type PlanNode, type Ref } from '../model/model_graph.js'
 import { graphOf, isMerge, MERGE_CLASSES, shapeOf } from './keras_graph.js'
@@ -33,7 +34,7 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
     const made: Made[][] = []
     for (const each of parts) made.push(await madeOf(backend, each, networks))
     const plan = planOf(graph, planned, made)
-    if (plan.layers.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
+    if (plan.nodes.length === 0) throw notAModel(file.path, 'none of its layers computes anything')
     const elements = file.tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
     const model = new LayersModel(
       backend,
@@ -86,7 +87,7 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
   /** The first layer that takes each input. */
   const readers = new Map<number, FileLayer>()
   for (const { layer, from } of calls)
-    for (const [source] of from) if (layer.className === 'Embedding' || !readers.has(source)) readers.set(source, layer)
+    for (const [source] of from) if (takesIds(layer) || !readers.has(source)) readers.set(source, layer)
   for (const [at, call] of calls.entries()) {
     const { layer, from, states } = call
     const options = new KerasOptions(layer.className, layer.config)
@@ -208,6 +209,8 @@ function isSame(a: PlannedPart, b: PlannedPart): boolean {
   return text(a) === text(b)
 }
 
+const takesIds = ({ className }: FileLayer) => KERAS_CLASSES.get(className)?.takesIds === true
+
 /**
  * The form of an input: as the file describes it, or else the rows of the first kernel.
  *
@@ -219,14 +222,12 @@ function signalOf(
   reader: FileLayer | undefined,
   variables: KerasVariables,
 ): KerasSignal {
-  const isIds = reader?.className === 'Embedding'
+  const isIds = reader !== undefined && takesIds(reader)
   const sizes = Array.isArray(shape) ? (shape as readonly unknown[]) : undefined
   const rank = sizes?.length ?? (isIds ? 2 : 3)
-  if (isIds && rank > 2)
-    throw unknownLayer(labelOf(reader), 'its input must be class ids, one or a sequence in each row')
   const isSequence = rank >= (isIds ? 2 : 3)
   const steps = isSequence && Number.isSafeInteger(sizes?.[1]) ? { time: sizes?.[1] as number } : {}
-  if (isIds && rank > 0) return { isSequence, features: null, ...steps }
+  if (isIds && rank > 0 && rank < 3) return { isSequence, features: null, ...steps }
   const form = [...(sizes?.slice(isSequence ? 2 : 1, -1) ?? []), sizes?.at(-1) ?? (reader && rowsOf(reader, variables))]
   if (rank < 2 || rank > 5 || !form.every((size) => Number.isSafeInteger(size)))
     throw options.refused('its shape must have a size of its last dimension')

@@ -1,4 +1,5 @@
-import { integerFrom, oneOf, type OptionsOf, where } from '@cudnn-rnn/canonical/rules'
+import { elementCount } from '@cudnn-rnn/canonical'
+import { FINITE, integerFrom, listOf, oneOf, optional, type OptionsOf, where } from '@cudnn-rnn/canonical/rules'
 import { ConvLSTMCell } from '@cudnn-rnn/cells'
 import type { LayerDefinition } from '../layer.js'
 import { checkLayerOptions, doesNotFit, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
@@ -8,44 +9,52 @@ export const CONV_LSTM_ACTIVATIONS = ['tanh', 'relu', 'elu', 'softplus', 'sigmoi
 
 const SIZE = integerFrom(1)
 /** A cell has a table of the rows under each tap. */
-export const MOST = { height: 2 ** 14, kernelSize: 2 ** 8 } as const
-const upTo = (most: number) => where(SIZE, `an integer in 1..${most}`, (size) => size <= most)
+export const MOST = { form: 2 ** 14, kernelSize: 2 ** 8 } as const
+const upTo = (most: number) =>
+  where(listOf(SIZE), `one or two integers in 1..${most}`, (sizes) => {
+    return (sizes.length === 1 || sizes.length === 2) && sizes.every((size) => size <= most)
+  })
 const ACTIVATION = oneOf(CONV_LSTM_ACTIVATIONS)
 
 const OPTIONS = {
   ...LAYER_OPTIONS,
-  /** Rows of the picture of which each step is a column. */
-  height: upTo(MOST.height),
+  /** Rows of the picture of which each step is a column, or rows and columns of the picture that each step is. */
+  form: upTo(MOST.form),
   filters: SIZE,
-  /** K, rows of the kernel. */
+  /** K, as many sizes of the kernel. */
   kernelSize: upTo(MOST.kernelSize),
   activation: ACTIVATION,
-  recurrentActivation: ACTIVATION,
+  recurrentActivation: oneOf([...CONV_LSTM_ACTIVATIONS, 'hard_sigmoid']),
+  /** α of hard_sigmoid, α·x + 0.5 in 0..1. Default 0.2. */
+  slope: optional(FINITE),
 }
 
 /**
- * The recurrence of a convolutional LSTM (Shi et al. 2015): [T,B,height·4F], the products of its input with a kernel, to
- * [T,B,height·F]. Variable: the cell's kernel [K,4F+F,4F], of gates in the order of TensorFlow.
+ * The recurrence of a convolutional LSTM (Shi et al. 2015): [T,B,S·4F], the products of its input with a kernel, to [T,B,S·F], with S
+ * the numbers of a form. Variable: the cell's kernel [K…,4F+F,4F], of gates in the order of TensorFlow.
  */
 export function convLstm(options: LayerOptions & OptionsOf<typeof OPTIONS>): LayerDefinition {
   const kind = 'convLstm'
   checkLayerOptions(kind, options, OPTIONS)
-  const { name, ...config } = options
-  const { height, filters, kernelSize, ...activations } = config
+  const { name, slope, ...rest } = options
+  const { form, filters, kernelSize: kernelShape, activation, recurrentActivation: gates } = rest
+  const config = { ...rest, ...(slope !== undefined && { slope }) }
+  const recurrentActivation = gates === 'hard_sigmoid' ? { name: gates, alpha: slope ?? 0.2 } : gates
+  const positions = elementCount(form)
   const definition: LayerDefinition = {
     ...{ kind, name, config },
-    sizes: () => ({ output: { isSequence: true, features: height * filters } }),
+    sizes: () => ({ output: { isSequence: true, features: positions * filters } }),
     build(input, build) {
-      const features = 4 * height * filters
+      const features = 4 * positions * filters
       if (input.features !== features) throw doesNotFit(definition, input, `[T,B,${features}]`)
       const sizes = {
-        convNdims: 1,
-        inputShape: [height, 4 * filters],
+        convNdims: form.length,
+        inputShape: [...form, 4 * filters],
         outputChannels: filters,
-        kernelShape: [kernelSize],
+        kernelShape,
       }
       const { dtype } = build.backend
-      const cell = new ConvLSTMCell({ ...sizes, ...activations, dtype, useBias: false, forgetBias: 0 })
+      const cell = new ConvLSTMCell({ ...sizes, activation, recurrentActivation, dtype, useBias: false, forgetBias: 0 })
       return builtCell(definition, cell, input, build)
     },
   }

@@ -1,9 +1,16 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { integerFrom, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
+import { integerFrom, invalidOption, type OptionsOf, oneOf, optional } from '@cudnn-rnn/canonical/rules'
 import { hostTensor } from '../forwarded.js'
 import type { LayerDefinition } from '../layer.js'
 import { INITIALIZER } from '../layer_build.js'
-import { CLASS_IDS, checkLayerOptions, LAYER_OPTIONS, type LayerOptions } from '../layer_options.js'
+import {
+  ANY_FLOATS,
+  CLASS_IDS,
+  checkLayerOptions,
+  doesNotFit,
+  LAYER_OPTIONS,
+  type LayerOptions,
+} from '../layer_options.js'
 import { PADDINGS, withoutMasked } from './masking.js'
 import { planned } from '../planned_layer.js'
 
@@ -18,6 +25,11 @@ const OPTIONS = {
    * leave, so that layers behind it see the steps of a row without them. Default `none`: 0 is an id as others.
    */
   maskZero: optional(oneOf(['none', ...PADDINGS])),
+  /**
+   * Each step has so many ids, such as the characters of a word, as numbers: [T,B,columns] to [T,B,columns·E]. Layers in a
+   * `timeDistributed` with as many `steps` read them. Default: a step is one id.
+   */
+  columns: optional(integerFrom(1)),
   /** Default `{ uniform: 0.05 }`, as in Keras. */
   initializer: INITIALIZER,
 }
@@ -40,24 +52,42 @@ interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
  */
 export function embedding(options: EmbeddingOptions): LayerDefinition {
   checkLayerOptions('embedding', options, OPTIONS)
-  const { size, units, maskZero = 'none', initializer = { uniform: 0.05 } } = options
+  const { size, units, maskZero = 'none', columns, initializer = { uniform: 0.05 } } = options
+  const isOfColumns = columns !== undefined
+  if (isOfColumns && maskZero !== 'none')
+    throw invalidOption('make embedding', 'maskZero', 'none beside columns', maskZero)
   const row = {
-    ...{ kind: 'embedding', base: 'embedding', name: options.name, isStepwise: true, takes: CLASS_IDS },
-    config: { size, units, ...(maskZero !== 'none' && { maskZero }) },
-    input: { isSequence: true, features: null },
-  }
-  return planned(row, ({ isSequence }, name) => ({
-    variables: { embeddings: [[size, units], initializer] },
-    output: { isSequence, features: units },
-    forward(t, given, { embeddings }, { lengths, isStream }) {
-      if (maskZero === 'none') return t.embedding(embeddings, given)
-      // A stream has no end of a row to move steps to.
-      const padding = isStream ? 'end' : maskZero
-      return hostTensor(given).then((host) => {
-        const ids = host as Tensor<Int32Array>
-        const { steps, lengths: found } = withoutMasked(name, ids, lengths, padding, (k) => ids.data[k] !== 0)
-        return { output: t.embedding(embeddings, steps), lengths: found }
-      })
+    ...{
+      kind: 'embedding',
+      base: 'embedding',
+      name: options.name,
+      isStepwise: true,
+      takes: isOfColumns ? ANY_FLOATS : CLASS_IDS,
     },
-  }))
+    config: { size, units, ...(maskZero !== 'none' && { maskZero }), ...(isOfColumns && { columns }) },
+    input: { isSequence: true, features: columns ?? null },
+  }
+  return planned(row, (input, name) => {
+    if (isOfColumns && input.features !== columns) throw doesNotFit(row, input, `[…,${columns}]`)
+    return {
+      variables: { embeddings: [[size, units], initializer] },
+      output: { isSequence: input.isSequence, features: units * (columns ?? 1) },
+      forward(t, given, { embeddings }, { lengths, isStream }) {
+        if (isOfColumns) {
+          return hostTensor(given).then(({ data, shape }) => {
+            const ids = { data: Int32Array.from(data), shape: [data.length / columns, columns] }
+            return t.reshape(t.embedding(embeddings, ids), [...shape.slice(0, -1), columns * units])
+          })
+        }
+        if (maskZero === 'none') return t.embedding(embeddings, given)
+        // A stream has no end of a row to move steps to.
+        const padding = isStream ? 'end' : maskZero
+        return hostTensor(given).then((host) => {
+          const ids = host as Tensor<Int32Array>
+          const { steps, lengths: found } = withoutMasked(name, ids, lengths, padding, (k) => ids.data[k] !== 0)
+          return { output: t.embedding(embeddings, steps), lengths: found }
+        })
+      },
+    }
+  })
 }

@@ -4,7 +4,7 @@ import { noExport } from '../export_error.js'
 import { exportedNetwork } from '../exported_network.js'
 import type { Layer } from '../layer.js'
 import type { OnnxAttributes, OnnxGraph } from './onnx_graph.js'
-import { onnxActivation } from './onnx_operations.js'
+import { onnxActivation, TYPES } from './onnx_operations.js'
 import type { RecurrentLayer } from '../kinds/recurrent.js'
 import type { MergeName } from '../kinds/merges.js'
 import { featuresOf } from '../signal.js'
@@ -91,6 +91,13 @@ export async function onnxNetwork(
     x = graph.reshaped(graph.transposed(y, [0, 2, 1, 3]), 0, 0, directions * H)
   }
   return [x, ...ends]
+}
+
+export const onnxEmbedding: OnnxNodesOf = async (graph, { variables: [table], input, output }, x) => {
+  const rows = await graph.variable(table)
+  if (input.features === null) return graph.node('Gather', [rows, x])
+  const found = graph.node('Gather', [rows, graph.node('Cast', [x], { to: TYPES.int32 })])
+  return graph.reshaped(found, ...(input.isSequence ? [0, 0] : [0]), featuresOf(output))
 }
 
 export const onnxConvolution: OnnxNodesOf = async (graph, layer, x) => {

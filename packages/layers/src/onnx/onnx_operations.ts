@@ -18,7 +18,7 @@ type NodesOf = (graph: OnnxGraph, call: TracedCall) => string | undefined
 
 /** An end beyond every axis. */
 const END = 2 ** 31 - 1
-const TYPES = { float32: 1, float64: 11, bool: 9 } as const
+export const TYPES = { float32: 1, int32: 6, float64: 11, bool: 9 } as const
 
 const one =
   (operator: string): NodesOf =>
