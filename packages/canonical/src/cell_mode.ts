@@ -35,7 +35,7 @@ export type GateName = (typeof CELL_MODES)[CellMode]['gates'][number]
  */
 export function gatesOf(mode: CellMode): readonly GateName[] {
   if (typeof mode !== 'string' || !Object.hasOwn(CELL_MODES, mode)) {
-    throw invalidOption('list gates', 'cellMode', `one of ${Object.keys(CELL_MODES).join(', ')}`, mode)
+    throw invalidOption('list gates', 'cellMode', Object.keys(CELL_MODES), mode)
   }
   return CELL_MODES[mode].gates
 }

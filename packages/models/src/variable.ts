@@ -1,5 +1,5 @@
 import { type CellMode, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { codedTypeError, hasMember } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { checkIsBackend, tensorSummary } from '@cudnn-rnn/ops/executor'
 
@@ -38,6 +38,11 @@ export class Variable<Cell extends CellMode = CellMode> extends Inspectable {
     this.#backend = backend
     this.value = value
     this.name = name
+  }
+
+  /** True for every copy of the package. */
+  static override [Symbol.hasInstance](value: unknown): value is Variable {
+    return hasMember(value, 'assign') && hasMember(value, 'value')
   }
 
   /** The executor of {@link value}. */

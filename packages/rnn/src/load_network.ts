@@ -1,4 +1,5 @@
 import type { Backend } from '@cudnn-rnn/ops'
+import { checkIsBackend } from '@cudnn-rnn/ops/executor'
 import { type ImportOptions, importWeights, type WeightFile, type WeightInput } from '@cudnn-rnn/interop'
 import { type ModelFromNetwork, modelFromNetwork } from './model_from_network.js'
 
@@ -25,5 +26,6 @@ export async function loadNetwork(
   file: WeightInput | WeightFile,
   options: ImportOptions = {},
 ): Promise<ModelFromNetwork> {
+  checkIsBackend('load a network', backend)
   return modelFromNetwork(backend, (await importWeights(file, options)).network())
 }

@@ -41,7 +41,7 @@ export const GATE_ORDERS = Object.freeze({
  */
 export function gatePosition(framework: keyof typeof GATE_ORDERS, mode: CellMode, gate: GateName): number {
   if (typeof framework !== 'string' || !Object.hasOwn(GATE_ORDERS, framework)) {
-    throw invalidOption('find a gate', 'framework', `one of ${Object.keys(GATE_ORDERS).join(', ')}`, framework)
+    throw invalidOption('find a gate', 'framework', Object.keys(GATE_ORDERS), framework)
   }
   gatesOf(mode)
   const order: readonly GateName[] = GATE_ORDERS[framework][mode]

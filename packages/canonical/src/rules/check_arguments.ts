@@ -1,7 +1,7 @@
 import { type CodedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
 import { describeValue } from './described_value.js'
 import type { ErrorCode } from './error_code.js'
-import { checkNames, unknownOption } from './option_names.js'
+import { checkNames, choiceAdvice, unknownOption } from './option_names.js'
 import type { AnyRule, Fault, Rule } from './rule.js'
 
 type Values = Readonly<Record<string, unknown>>
@@ -78,17 +78,31 @@ function faultAt(code: ErrorCode, action: string, name: string, find: () => Faul
 }
 
 function refusal(kindCode: ErrorCode, action: string, fault: Fault): Error {
-  const { path, words, value, isOtherKind, code, unknown } = fault
+  const { path, words, value, isOtherKind, code, unknown, advice } = fault
   if (unknown !== undefined) return unknownOption(action, path, unknown)
-  const message = `Cannot ${action} as ${path} must be ${words}: current value is ${describeValue(value)}`
+  const message = ruleMessage(action, path, words, value, advice)
   const fields = { argument: path, option: path, value }
   return isOtherKind
     ? codedTypeError(kindCode, message, fields)
     : codedRangeError(code ?? 'ERR_INVALID_OPTION', message, fields)
 }
 
-/** Makes the `RangeError` `ERR_INVALID_OPTION` of an option that must be `rule`, with `option` and `value`. */
-export function invalidOption(action: string, option: string, rule: string, value: unknown): CodedError<RangeError> {
-  const message = `Cannot ${action} as ${option} must be ${rule}: current value is ${describeValue(value)}`
-  return codedRangeError('ERR_INVALID_OPTION', message, { option, value })
+/**
+ * Makes the `RangeError` `ERR_INVALID_OPTION` of an option, with `option` and `value`.
+ *
+ * @param rule completes "must be …"; or the texts that it may be
+ */
+export function invalidOption(
+  action: string,
+  option: string,
+  rule: string | readonly string[],
+  value: unknown,
+): CodedError<RangeError> {
+  const [words, advice] = typeof rule === 'string' ? [rule] : [`one of ${rule.join(', ')}`, choiceAdvice(value, rule)]
+  return codedRangeError('ERR_INVALID_OPTION', ruleMessage(action, option, words, value, advice), { option, value })
+}
+
+function ruleMessage(action: string, path: string, words: string, value: unknown, advice: string | undefined): string {
+  const end = advice === undefined ? '' : `. ${advice}`
+  return `Cannot ${action} as ${path} must be ${words}: current value is ${describeValue(value)}${end}`
 }

@@ -54,13 +54,20 @@ function describeObject(value: object): string {
     if (arrayType !== undefined) return `a ${arrayType} of ${liveLength(value as ArrayBufferView)} elements`
     if (Array.isArray(value)) return `an array of ${value.length}`
     if (value instanceof Promise) return 'a promise: await it first'
-    if (value instanceof Date || value instanceof Map || value instanceof Set || value instanceof ArrayBuffer) {
-      return `a ${value.constructor.name}`
-    }
+    const className = classNameOf(value)
+    const kind = className === undefined ? 'an object' : `${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}`
     const names = Object.keys(value)
-    if (names.length === 0) return 'an object without fields'
-    return `an object with the fields ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`
+    if (names.length === 0) return className === undefined ? `${kind} without fields` : kind
+    return `${kind} with the fields ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`
   } catch {
     return 'an object that cannot be read'
   }
+}
+
+/** Undefined for objects without one, and for names that a minifier made. Calls no getter of the value. */
+function classNameOf(value: object): string | undefined {
+  const type: unknown = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(value) ?? {}, 'constructor')?.value
+  if (typeof type !== 'function' || typeof type.name !== 'string') return undefined
+  const name = /^_?([A-Z]\w{2,})$/.exec(type.name)?.[1]
+  return name === 'Object' ? undefined : name
 }

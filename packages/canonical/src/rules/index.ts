@@ -36,6 +36,7 @@ export {
   FLAG,
   FUNCTION,
   fields,
+  hasMember,
   ITERABLE,
   integerFrom,
   integerIn,

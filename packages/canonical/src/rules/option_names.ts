@@ -35,7 +35,7 @@ export function checkOptionNames<Options extends object, const Known extends rea
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
  */
 export function checkNames(action: string, options: object, known: readonly string[]): void {
-  checkIsObject(action, 'options', options)
+  checkIsObject(action, 'options', options, `. ${listed(known)}`)
   const unknown = unknownName(namesOf(action, options), known)
   if (unknown !== undefined) throw unknownOption(action, unknown.name, unknown)
 }
@@ -50,13 +50,33 @@ export interface UnknownName {
 export function unknownName(names: readonly string[], known: readonly string[]): UnknownName | undefined {
   const name = names.find((each) => !known.includes(each))
   if (name === undefined) return undefined
-  const meant = OTHER_NAMES.get(plain(name))
-  const suggestion = known.find((each) => each === meant) ?? nearest(name, known)
+  const suggestion = suggestedName(name, known, Math.max(2, Math.floor(name.length / 3)))
   const hint =
     suggestion === undefined
-      ? (ADVICE.get(plain(meant ?? '')) ?? `Known options: ${[...new Set(known)].join(', ')}.`)
+      ? (adviceOn(OTHER_NAMES.get(plain(name)) ?? '', known) ?? listed(known))
       : `Did you mean ${suggestion}?`
-  return { name, suggestion, advice: ADVICE.get(plain(name)) ?? hint }
+  return { name, suggestion, advice: adviceOn(name, known) ?? hint }
+}
+
+/** A question about a text that is not a choice; fewer typing errors are forgiven than in names, as `gelu` is not `elu`. */
+export function choiceAdvice(value: unknown, known: readonly string[]): string | undefined {
+  const meant = typeof value === 'string' ? suggestedName(value, known, Math.floor(value.length / 5)) : undefined
+  return meant && `Did you mean ${meant}?`
+}
+
+/** The one of `known` that `name` was probably meant to be: by another library's name for it, or by its letters. */
+function suggestedName(name: string, known: readonly string[], mostErrors: number): string | undefined {
+  const meant = OTHER_NAMES.get(plain(name))
+  return known.find((each) => each === meant) ?? nearest(name, known, mostErrors)
+}
+
+function adviceOn(name: string, known: readonly string[]): string | undefined {
+  const advice = ADVICE.get(plain(name))
+  return advice === LABELS && !known.includes('loss') ? undefined : advice
+}
+
+function listed(known: readonly string[]): string {
+  return `Known options: ${[...new Set(known)].join(', ')}.`
 }
 
 export function unknownOption(action: string, path: string, { suggestion, advice }: UnknownName): Error {
@@ -65,11 +85,11 @@ export function unknownOption(action: string, path: string, { suggestion, advice
 }
 
 /** Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, … */
-export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
+export function checkIsObject(action: string, name: string, value: unknown, advice = ''): asserts value is object {
   if (typeof value === 'object' && value !== null) return
   throw codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${action} as ${name} must be an object: current value is ${describeValue(value)}`,
+    `Cannot ${action} as ${name} must be an object: current value is ${describeValue(value)}${advice}`,
     { argument: name },
   )
 }
@@ -87,7 +107,7 @@ function namesOf(action: string, options: object): string[] {
   throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
 }
 
-/** Options of other libraries, in plain letters, and their names here. */
+/** Options of other libraries, and values of options, in plain letters, and their names here. */
 const OTHER_NAMES = new Map([
   ['hiddensize', 'numUnits'],
   ['hiddendim', 'numUnits'],
@@ -115,6 +135,20 @@ const OTHER_NAMES = new Map([
   ['numembeddings', 'size'],
   ['outputdim', 'units'],
   ['embeddingdim', 'units'],
+  ['crossentropy', 'softmax_cross_entropy'],
+  ['crossentropyloss', 'softmax_cross_entropy'],
+  ['categoricalcrossentropy', 'softmax_cross_entropy'],
+  ['sparsecategoricalcrossentropy', 'softmax_cross_entropy'],
+  ['nllloss', 'softmax_cross_entropy'],
+  ['bce', 'sigmoid_cross_entropy'],
+  ['bcewithlogitsloss', 'sigmoid_cross_entropy'],
+  ['binarycrossentropy', 'sigmoid_cross_entropy'],
+  ['mse', 'mean_squared_error'],
+  ['mseloss', 'mean_squared_error'],
+  ['mae', 'mean_absolute_error'],
+  ['l1loss', 'mean_absolute_error'],
+  ['swish', 'silu'],
+  ['both', 'bidirectional'],
 ])
 
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
@@ -142,9 +176,9 @@ function plain(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
-function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, known: readonly string[], mostErrors: number): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  let bestDistance = mostErrors + 1
   for (const candidate of known) {
     const distance = editDistance(plain(name), plain(candidate))
     if (distance < bestDistance) {

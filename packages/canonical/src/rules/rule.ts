@@ -1,7 +1,7 @@
 import type { AbortSignalLike } from './abortable.js'
 import type { ErrorCode } from './error_code.js'
 import { arrayTypeOf, isBytes } from './host_elements.js'
-import { type UnknownName, unknownName } from './option_names.js'
+import { choiceAdvice, type UnknownName, unknownName } from './option_names.js'
 
 /** The place at which an argument breaks its rule. */
 export interface Fault {
@@ -14,6 +14,8 @@ export interface Fault {
   readonly isOtherKind: boolean
   /** The code of the error. Default: the code of all rules of its kind. */
   readonly code?: ErrorCode
+  /** What to do: a sentence at the end of the message. */
+  readonly advice?: string | undefined
   /** Set if the place is an option that does not exist. */
   readonly unknown?: UnknownName
 }
@@ -163,8 +165,13 @@ export const MAP = kind('a Map', (value): value is ReadonlyMap<unknown, unknown>
 /** One of a few strings. */
 export function oneOf<const Value extends string>(values: readonly Value[]): Rule<Value> {
   const words = `one of ${values.join(', ')}`
-  const isAllowed = (value: string) => (values as readonly string[]).includes(value)
-  return where(TEXT, words, isAllowed) as AnyRule
+  return {
+    words,
+    find(value, path) {
+      if (values.includes(value as Value)) return undefined
+      return { path, words, value, isOtherKind: typeof value !== 'string', advice: choiceAdvice(value, values) }
+    },
+  }
 }
 
 /** A name of an entry of `table`. */
@@ -280,6 +287,19 @@ export function methods<const Names extends readonly string[]>(
     (value): value is Record<Names[number], AnyFunction> =>
       isObject(value) && names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
   )
+}
+
+/**
+ * Whether a value is an object that has a member `name`. `instanceof` of a class whose instances pass from package to package asks this,
+ * as a program may hold two copies of the class: from ECMAScript and CommonJS modules, or from a linked package.
+ */
+export function hasMember(value: unknown, name: string): boolean {
+  try {
+    return isObject(value) && name in value
+  } catch {
+    // A proxy that refuses to be read.
+    return false
+  }
 }
 
 export const SIGNAL: Rule<AbortSignalLike> = methods(

@@ -7,14 +7,20 @@ import {
   checkOptions,
   FLAG,
   NUMBER,
+  oneOf,
   optional,
   TEXT,
 } from '../../src/rules/index.js'
+import { choiceAdvice } from '../../src/rules/option_names.js'
 
 const KNOWN = ['numUnits', 'numLayers', 'dropout', 'seed']
-const refusal = (option: string): { code: string; message: string; option: string; suggestion: string | undefined } => {
+const LOSSES = ['softmax_cross_entropy', 'sigmoid_cross_entropy', 'mean_squared_error', 'elu', 'adam', 'bidirectional']
+const refusal = (
+  option: string,
+  known: readonly string[] = KNOWN,
+): { code: string; message: string; option: string; suggestion: string | undefined } => {
   try {
-    checkNames('build a network', { [option]: 1 }, KNOWN)
+    checkNames('build a network', { [option]: 1 }, known)
   } catch (error) {
     return error as never
   }
@@ -26,12 +32,21 @@ describe('checkNames', () => {
     ['batchFirst', 'time-major'],
     ['returnSequences', 'lastStep()'],
     ['batch_first', 'time-major'],
-    ['0', 'Labels come in the examples'],
-    ['data', 'Labels come in the examples'],
     ['learningRate', 'fit has it'],
     ['lr', 'fit has it'],
   ])('advises on %s: %s', (option, advice) => {
     expect(refusal(option).message).toContain(advice)
+  })
+
+  it.each(['0', 'data'])('explains labels if %s is the first name and the loss is an option', (option) => {
+    expect(refusal(option, ['loss', 'epochs']).message).toContain('Labels come in the examples')
+    expect(refusal(option).message).toContain('Known options: numUnits, numLayers, dropout, seed.')
+  })
+
+  it('lists the options if there are none', () => {
+    expect(() => checkNames('build a network', 3 as never, KNOWN)).toThrow(
+      'options must be an object: current value is 3. Known options: numUnits, numLayers, dropout, seed.',
+    )
   })
 
   it('accepts known names, any of them absent or undefined', () => {
@@ -83,8 +98,8 @@ describe('checkNames', () => {
     ['a Date', new Date()],
     ['a promise: await it first', Promise.resolve({ numUnits: 3 })],
     ['an array of 0', []],
-    ['an object without fields', new WeakMap()],
-    ['an object without fields', /numUnits/],
+    ['a WeakMap', new WeakMap()],
+    ['a RegExp', /numUnits/],
   ])('refuses options in %s, which would be read as none', (described, options) => {
     expect(() => checkNames('build a network', options, KNOWN)).toThrow(
       expect.objectContaining({
@@ -194,5 +209,26 @@ describe('the types of checkOptionNames and checkOptions', () => {
     )
     // @ts-expect-error seed is required
     checkOptions('test', options, { seed: optional(NUMBER), isFast: optional(FLAG) })
+  })
+})
+
+describe('choiceAdvice', () => {
+  it.each([
+    ['mse', 'mean_squared_error'],
+    ['MSELoss', 'mean_squared_error'],
+    ['meanSquaredError', 'mean_squared_error'],
+    ['sparse_categorical_crossentropy', 'softmax_cross_entropy'],
+    ['binary_crossentropy', 'sigmoid_cross_entropy'],
+    ['Adam', 'adam'],
+    ['bidirectonal', 'bidirectional'],
+  ])('suggests for %s the choice %s', (value, meant) => {
+    expect(choiceAdvice(value, LOSSES)).toBe(`Did you mean ${meant}?`)
+    expect(() => checkOptions('fit', { loss: value }, { loss: oneOf(LOSSES) })).toThrow(
+      `current value is "${value}". Did you mean ${meant}?`,
+    )
+  })
+
+  it.each(['gelu', 'selu', 'hinge', '', 3, null])('suggests nothing for %o', (value) => {
+    expect(choiceAdvice(value, LOSSES)).toBeUndefined()
   })
 })

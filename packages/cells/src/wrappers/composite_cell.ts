@@ -1,4 +1,4 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical/rules'
+import { checkOptionNames, hasMember } from '@cudnn-rnn/canonical/rules'
 import type { CellState } from '../cell/cell_state.js'
 import {
   type BuildOptions,
@@ -11,7 +11,7 @@ import {
 import type { DropoutMasks } from '../cell/dropout_masks.js'
 import { checkFloatTensor, type FloatTensor } from '../cell/float_tensor.js'
 import { GraphCell } from '../graph/graph_cell.js'
-import { RNNCell } from '../cell/rnn_cell.js'
+import type { RNNCell } from '../cell/rnn_cell.js'
 import { inScope, scopedName, scopedVariables } from '../cell/variable_scopes.js'
 
 /** An owner of some variables of a composite cell. */
@@ -39,11 +39,11 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
   }
 
   override get runsOnTensors(): boolean {
-    return this.parts.every(({ cell }) => !(cell instanceof RNNCell) || cell.runsOnTensors)
+    return this.parts.every(({ cell }) => !isRnnCell(cell) || cell.runsOnTensors)
   }
 
   override get randomSources(): readonly DropoutMasks[] {
-    return this.parts.flatMap(({ cell }) => (cell instanceof RNNCell ? cell.randomSources : []))
+    return this.parts.flatMap(({ cell }) => (isRnnCell(cell) ? cell.randomSources : []))
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -120,4 +120,9 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     const names = new Set(cell.variableSpecs(1).map(({ name }) => name))
     return Object.fromEntries([...inScope(given, scope)].filter(([name]) => names.has(name)))
   }
+}
+
+/** True for every copy of the package; a part may be an attention or a projection. */
+function isRnnCell(cell: CellVariables): cell is RNNCell<CellState> {
+  return hasMember(cell, 'runsOnTensors')
 }

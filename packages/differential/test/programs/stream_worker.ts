@@ -23,7 +23,7 @@ serveStreams(parentPort, { open: () => withCrashes(pool.open()), stats: () => po
 function withCrashes(stream: PooledStream): PooledStream {
   const step = stream.step.bind(stream)
   stream.step = (frame) => {
-    const first = 'read' in frame ? undefined : frame.data[0]
+    const first = 'data' in frame && typeof frame.data === 'object' ? frame.data[0] : undefined
     if (first === 1000) process.exit(3)
     if (first === 2000) {
       setImmediate(() => {

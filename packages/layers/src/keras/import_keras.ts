@@ -1,5 +1,6 @@
 import type { WeightInput } from '@cudnn-rnn/interop'
 import type { Backend } from '@cudnn-rnn/ops'
+import { checkIsBackend } from '@cudnn-rnn/ops/executor'
 import type { LayersModel } from '../model/layers_model.js'
 
 /**
@@ -25,6 +26,7 @@ import type { LayersModel } from '../model/layers_model.js'
  * ```
  */
 export async function importKeras(backend: Backend, input: WeightInput): Promise<LayersModel> {
+  checkIsBackend('import a Keras model', backend)
   const { readKeras } = await import('./read_keras.js')
   return readKeras(backend, input)
 }

@@ -30,7 +30,7 @@ interface ActivationLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS>
  */
 export function activation(name: ActivationName, options: ActivationLayerOptions = {}): LayerDefinition {
   if (!ACTIVATIONS.includes(name)) {
-    throw invalidOption('make activation', 'activation', `one of ${ACTIVATIONS.join(', ')}`, name)
+    throw invalidOption('make activation', 'activation', ACTIVATIONS, name)
   }
   checkLayerOptions('activation', options, OPTIONS)
   const { maximum } = options

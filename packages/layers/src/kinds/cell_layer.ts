@@ -2,6 +2,7 @@ import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import {
   codedTypeError,
   entryOf,
+  hasMember,
   integerFrom,
   invalidOption,
   type OptionsOf,
@@ -135,6 +136,11 @@ export class CellLayer extends Layer {
     super(backend, info)
     this.cell = cell
     this.#names = [...cell.variables.keys()]
+  }
+
+  /** True for every copy of the package. */
+  static override [Symbol.hasInstance](value: unknown): value is CellLayer {
+    return hasMember(value, 'cell') && hasMember(value, 'stateShapes')
   }
 
   override get stateCount(): number {

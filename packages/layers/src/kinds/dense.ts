@@ -21,7 +21,7 @@ interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
 
 /**
  * f(x·kernel + bias) over the last dimension, at every step of a sequence: [...,I] to [...,O]. Variables: `kernel` [I,O],
- * `bias` [O]. The losses take logits: leave out a last `softmax` or `sigmoid` where you train with their cross-entropy.
+ * `bias` [O].
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  * @example

@@ -1,5 +1,5 @@
 import { type CellMode, describeValue, elementCount, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
-import { checkIsObject, checkNames, codedRangeError, invalidOption } from '@cudnn-rnn/canonical/rules'
+import { checkIsObject, checkNames, codedRangeError, hasMember, invalidOption } from '@cudnn-rnn/canonical/rules'
 import type { ImportedNetwork } from '@cudnn-rnn/interop'
 import {
   CudnnGRU,
@@ -242,6 +242,11 @@ export class RecurrentLayer extends Layer {
     super(backend, info)
     this.#modelOf = modelOf
     this.#model = model
+  }
+
+  /** True for every copy of the package. */
+  static override [Symbol.hasInstance](value: unknown): value is RecurrentLayer {
+    return hasMember(value, 'model') && hasMember(value, 'stateShapes')
   }
 
   get model(): RecurrentModel {

@@ -6,6 +6,7 @@ import { featuresOf } from '../signal.js'
 import type { LayerExample } from '../training/joined_rows.js'
 import { type CtcLoss, checkLoss, isCtc } from '../training/losses.js'
 import { greedyLabels } from '../training/output_losses.js'
+import { hostScores } from '../training/output_scores.js'
 import { PREDICT_OPTIONS, type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -36,7 +37,8 @@ export async function decodeLabels<State>(
   const blank = ctcBlank(action, loss, featuresOf(model.output))
   const labelsOf = (logits: Tensor<FloatArray>, lengths: readonly number[] | Int32Array | null) => {
     if (beamWidth === undefined && scorer === undefined) return greedyLabels(logits, lengths, loss)
-    return ctcBeamSearchDecoder(logits, lengths, { beamWidth, scorer, blank, mergeRepeated: false }).decoded[0]
+    const scores = hostScores(model.graph, logits)
+    return ctcBeamSearchDecoder(scores, lengths, { beamWidth, scorer, blank, mergeRepeated: false }).decoded[0]
   }
   if (!Array.isArray(input)) {
     const logits = await predictTensor(model, input as TensorLike, predicted)

@@ -2,7 +2,7 @@ import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonica
 import { checkOptions, codedRangeError, integerFrom, optional, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import { type RowNetwork, type StreamPool, streamPoolOf, type StreamPoolOptions } from '@cudnn-rnn/models'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { checkStreamRows, checkTensor } from '@cudnn-rnn/ops/executor'
+import { checkStreamRows, checkTensor, type Frame, frameTensor } from '@cudnn-rnn/ops/executor'
 import { hostTensor } from '../forwarded.js'
 import type { Layer } from '../layer.js'
 import { featuresOf } from '../signal.js'
@@ -63,26 +63,23 @@ export class ModelStream {
   }
 
   /**
-   * One step [B,I] → [B,O], or T steps [T,B,I] → [T,B,O]; class ids lack the last dimension. A new host tensor. Of a model of several
+   * One step [B,I] → [B,O], or T steps [T,B,I] → [T,B,O]; class ids lack the last dimension. The numbers of one step may come without
+   * their shape: `stream.step(Int32Array.of(3))`. A new host tensor. Of a model of several
    * inputs or outputs both have names; an input without a time axis is [B,I], the same for all steps.
    *
    * @throws RangeError `ERR_SHAPE`, `ERR_STREAM_DISPOSED`, `ERR_MODEL_INPUTS`; TypeError `ERR_DTYPE`
    */
-  async step(input: TensorLike): Promise<Tensor<FloatArray>>
+  async step(input: Frame): Promise<Tensor<FloatArray>>
   async step(inputs: NamedInputs): Promise<Record<string, Tensor<FloatArray>>>
-  async step(input: TensorLike | NamedInputs): Promise<Tensor<FloatArray> | Record<string, Tensor<FloatArray>>> {
+  async step(input: Frame | NamedInputs): Promise<Tensor<FloatArray> | Record<string, Tensor<FloatArray>>> {
     const action = 'step a stream'
     this.#checkAlive(action)
     const { graph } = this.#model
     const isNamed = isNamedModel(graph)
     const named = isNamed ? checkNamed<TensorLike>(action, 'inputs', graph.inputs, input) : undefined
     const given = graph.inputs.map((each) => {
-      return this.#given(
-        action,
-        named === undefined ? 'input' : each.name,
-        named?.[each.name] ?? (input as TensorLike),
-        each,
-      )
+      const [name, frame] = named === undefined ? ['input', input as Frame] : [each.name, named[each.name]]
+      return this.#given(action, name, frame, each)
     })
     this.#checkTogether(action, given)
     this.#waiting++
@@ -122,11 +119,11 @@ export class ModelStream {
     this.dispose()
   }
 
-  #given(action: string, name: string, input: TensorLike, { signal }: PlanInput): Given {
+  #given(action: string, name: string, frame: Frame, { signal }: PlanInput): Given {
     const { features, isSequence } = signal
     const dtype = features === null ? 'int32' : this.#model.executor.dtype
-    const given = checkTensor(action, name, input, { dtype })
     const vector = features === null ? [this.batch] : [this.batch, features]
+    const given = checkTensor(action, name, frameTensor(frame, vector), { dtype })
     const isSingle = given.shape.length === vector.length
     checkTensor(action, name, given, { dtype, shape: isSingle ? vector : ['T', ...vector] })
     // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.

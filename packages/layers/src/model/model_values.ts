@@ -122,7 +122,10 @@ function checkName(action: string, name: string): void {
   throw wrongGraph(action, `${rule}: current value is ${describeValue(name)}`, { name })
 }
 
-const VALUE = kind('a value of a model', ModelValue.isValue)
+const VALUE = kind(
+  'a value of a model, by input(), apply() or merge() of this copy of @cudnn-rnn/layers',
+  ModelValue.isValue,
+)
 
 const APPLY_OPTIONS = {
   /** First states of a recurrent layer, such as {@link ModelValue.states} of another one. Default: zeros. */

@@ -91,7 +91,7 @@ const COUNTS = ['loss', 'rows', 'hits', 'of'] as const
 
 type Counts = Record<(typeof COUNTS)[number], number>
 
-/** Of each output the sum of a batch's losses over the rows that count, and the parts of its metric. */
+/** The sum of a batch's losses for each output, over the rows that count, and the parts of its metric. */
 function countBatch(
   model: WholeModel,
   losses: readonly OutputLoss[],
@@ -102,8 +102,8 @@ function countBatch(
     const { outputs, states = [] } = await model.record(t, batch.input, passOptions(batch, carried))
     carried?.keep(states.map(({ tensor }) => tensor))
     const counts: Counts[] = []
-    for (const { name, rule } of losses) {
-      const [own, output] = [batchOfOutput(model.graph, batch, name), outputs[name]]
+    for (const { name, rule, scores } of losses) {
+      const [own, output] = [batchOfOutput(model.graph, batch, name), scores(t, outputs)]
       const value = await rule.record(t, output, own, { outputs, batch: batch as NamedBatch })
       const mean = t.recording.result(ACTION, value)
       const [[loss], values] = [(await mean.read()).data, await output.read()]

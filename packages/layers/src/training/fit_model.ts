@@ -10,10 +10,12 @@ import {
   isAbort,
   keyOf,
   kind,
+  methods,
   OBJECT,
   type OptionsOf,
   oneOf,
   optional,
+  PATH,
   SIGNAL,
   where,
 } from '@cudnn-rnn/canonical/rules'
@@ -87,7 +89,9 @@ const OPTIONS = {
    * A directory for TensorFlow checkpoints, a store such as one of a browser, or a saver: a run that has some continues
    * from the newest.
    */
-  checkpoints: checkedElsewhere<string | FileStore | TrainingSaver | undefined>(),
+  checkpoints: optional<string | FileStore | TrainingSaver>(
+    either(PATH, kind('a store or a saver', isFileStore), methods('a saver', 'save', 'restore')),
+  ),
   /**
    * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
    * are one process's. Every rank builds the same model; layers, loss and data of the ranks are compared. Variables begin with

@@ -45,7 +45,7 @@ export function joinedInputs(
       return tensor
     }
     const expected = [...(isSequence ? ['t'] : []), ...ending]
-    const actual = tensor === undefined ? describeValue(row) : `shape [${tensor.shape.join(',')}]`
+    const actual = tensor === undefined ? unfitNumbers(row, type) : `shape [${tensor.shape.join(',')}]`
     const advice = tensor && tensor.shape.length === rank - 1 ? '. A sequence is a list of steps' : ''
     throw exampleError(
       `the input of row ${index} must have shape [${expected.join(',')}] for ${signalText(input)}: current value is ${actual}${advice}`,
@@ -78,7 +78,7 @@ export function joinedLabels(
     if (tensor?.data.length === elementCount(shape) && (tensor.shape.length === 1 || areAlike(tensor.shape, shape))) {
       return { data: tensor.data, shape }
     }
-    const actual = tensor === undefined ? describeValue(label) : `shape [${tensor.shape.join(',')}]`
+    const actual = tensor === undefined ? unfitNumbers(label, type) : `shape [${tensor.shape.join(',')}]`
     throw exampleError(
       `the label of row ${row} must be ${isIds ? 'class ids' : 'numbers'} of shape [${shape.join(',')}] for ${loss} of ${signalText(output)}: current value is ${actual}${labelAdvice(tensor, output, isIds)}`,
       { row },
@@ -129,6 +129,23 @@ function asTensor(
   }
   const shape = isTensor ? value.shape : [data.length]
   return data.length === elementCount(shape) ? { data, shape } : undefined
+}
+
+/** Describes a value that {@link asTensor} refuses, with the place of its fault. */
+function unfitNumbers(value: unknown, type: Elements): string {
+  const described = describeValue(value)
+  const { data = value, shape } = (value ?? {}) as Partial<Tensor>
+  const isShape = Array.isArray(shape) && shape.every(Number.isSafeInteger)
+  if (isShape && areNumbers(data) && data.length !== elementCount(shape)) {
+    return `${data.length} numbers for shape [${shape.join(',')}]`
+  }
+  if (!Array.isArray(data) || data.length === 0) return described
+  const lengths = new Set(data.map((step) => (areNumbers(step) ? step.length : undefined)))
+  if (!lengths.has(undefined)) return `${described} steps of ${[...lengths].join(' and ')} numbers`
+  const isFit = (each: unknown) =>
+    Array.isArray(data[0]) ? areNumbers(each) : typeof each === 'number' && (type !== Int32Array || (each | 0) === each)
+  const place = data.findIndex((each) => !isFit(each))
+  return place < 0 ? described : `${described} whose element ${place} is ${describeValue(data[place])}`
 }
 
 /** Steps as one tensor; undefined for other values than numbers, and for several lengths. */

@@ -16,7 +16,7 @@ const ROW_LOSSES = [
 ] as const
 
 /**
- * Losses by TensorFlow's names. The cross-entropies take logits: `softmax_cross_entropy` against class ids,
+ * Losses by TensorFlow's names. The cross-entropies take logits, or the probabilities of a last `softmax` or `sigmoid`: `softmax_cross_entropy` against class ids,
  * `sigmoid_cross_entropy` against numbers in 0..1 for each output. `ctc` takes logits of every step, the blank among them,
  * against label sequences that are not aligned with the steps.
  */
@@ -169,7 +169,7 @@ export function isNamedLosses(loss: CheckedLoss): loss is CheckedLosses {
 }
 
 function unknownLoss(action: string, known: readonly LossName[], loss: unknown) {
-  return invalidOption(action, 'loss', `one of ${known.join(', ')}`, loss)
+  return invalidOption(action, 'loss', known, loss)
 }
 
 /** How many rows count, and how many of them have their largest output, or their sign, at the label. */

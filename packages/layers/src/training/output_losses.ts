@@ -18,13 +18,14 @@ import {
   type OneLoss,
   type RowLossName,
 } from './losses.js'
+import { outputScores } from './output_scores.js'
 
 /** A batch as the loss of one output sees it. */
 interface OutputBatch {
   readonly output: Signal
   /** The labels and weights of the output; the whole batch of a model of one input and one output. */
   readonly batch: LayerBatch
-  /** Of the output; null if every row has all steps. */
+  /** Steps of its rows; null if every row has all steps. */
   readonly lengths: Int32Array | null
 }
 
@@ -55,15 +56,21 @@ interface LossRule {
 /** An output of a model and its loss. */
 export interface OutputLoss {
   readonly name: string
-  /** Of the names of its metrics. */
+  /** Begins the names of its metrics. */
   readonly prefix: string
   readonly rule: LossRule
+  /** The output as its loss reads it. */
+  readonly scores: (t: GradientTape, outputs: Readonly<Record<string, Value>>) => Value
 }
 
 /** The outputs of a model that have a loss, which must be checked; a loss without names belongs to the first. */
-export function outputLosses({ outputs }: ModelGraph, dtype: FloatDType, loss: CheckedLoss): readonly OutputLoss[] {
-  if (!isNamedLosses(loss)) return [{ name: outputs[0].name, prefix: '', rule: ruleOf(loss, dtype) }]
-  return outputs.map(({ name }) => ({ name, prefix: `${name}_`, rule: ruleOf(loss[name], dtype) }))
+export function outputLosses(graph: ModelGraph, dtype: FloatDType, loss: CheckedLoss): readonly OutputLoss[] {
+  const isNamed = isNamedLosses(loss)
+  return (isNamed ? graph.outputs : graph.outputs.slice(0, 1)).map(({ name }, at) => {
+    const own = isNamed ? loss[name] : loss
+    const scores: OutputLoss['scores'] = (t, outputs) => outputScores(t, graph, at, own, outputs[name])
+    return { name, prefix: isNamed ? `${name}_` : '', rule: ruleOf(own, dtype), scores }
+  })
 }
 
 function ruleOf(loss: OneLoss, dtype: FloatDType): LossRule {
@@ -98,9 +105,9 @@ export async function modelLoss(
   batch: AnyBatch,
 ): Promise<Value> {
   let sum: Value | undefined
-  for (const { name, rule } of losses) {
+  for (const { name, rule, scores } of losses) {
     const all = { outputs, batch: batch as NamedBatch }
-    const value = await rule.record(t, outputs[name], batchOfOutput(graph, batch, name), all)
+    const value = await rule.record(t, scores(t, outputs), batchOfOutput(graph, batch, name), all)
     sum = sum === undefined ? value : t.add(sum, value)
   }
   return sum as Value

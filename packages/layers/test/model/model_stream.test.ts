@@ -269,6 +269,7 @@ describe('ModelStream', () => {
     using stream = model.stream({ batch: 2 })
     const ids = (shape: readonly number[], ...data: number[]) => ({ data: Int32Array.from(data), shape })
     expect(await stream.step(ids([2], 2, 0))).toEqual({ data: Float64Array.of(5, 6, 1, 2), shape: [2, 2] })
+    expect(await stream.step(Int32Array.of(2, 0))).toEqual({ data: Float64Array.of(5, 6, 1, 2), shape: [2, 2] })
     expect((await stream.step(ids([2, 2], 1, 1, 0, 2))).shape).toEqual([2, 2, 2])
     await expect(stream.step(ids([2], 0, 3))).rejects.toThrow(coded('ERR_ID_OUT_OF_RANGE'))
     await expect(stream.step(x(1))).rejects.toThrow(coded('ERR_DTYPE'))

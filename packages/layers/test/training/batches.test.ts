@@ -168,8 +168,25 @@ describe('batchesOf examples', () => {
       /must have shape \[t,2\] for \[T,B,2\]: current value is shape \[1,3\]/,
     ],
     ['a flat list of numbers', { input: [1, 2], label: 0 }, {}, /must have shape \[t,2\]/],
-    ['steps of several lengths', { input: [[1, 2], [3]], label: 0 }, {}, /must have shape \[t,2\]/],
-    ['steps of texts', { input: [['1', 2]], label: 0 }, {}, /must have shape \[t,2\]/],
+    ['steps of several lengths', { input: [[1, 2], [3]], label: 0 }, {}, /an array of 2 steps of 2 and 1 numbers/],
+    [
+      'steps of texts',
+      {
+        input: [
+          [1, 2],
+          ['1', 2],
+        ],
+        label: 0,
+      },
+      {},
+      /an array of 2 whose element 1 is an array of 2/,
+    ],
+    [
+      'numbers of another shape',
+      { input: { data: [1, 2, 3], shape: [2, 2] }, label: 0 },
+      {},
+      /3 numbers for shape \[2,2\]/,
+    ],
     ['steps of another width', { input: [[1, 2, 3]], label: 0 }, {}, /current value is shape \[1,3\]/],
     ['ids that are not integers', { input: [1.5], label: 0 }, { input: ids(true) }, /the input of row 0/],
     ['ids that are texts', { input: ['1'], label: 0 }, { input: ids(true) }, /the input of row 0/],

@@ -1,7 +1,7 @@
 import { type AnyBackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { describeValue, type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { arrayTypeOf, codedRangeError, codedTypeError, liveLength, required } from '@cudnn-rnn/canonical/rules'
-import { checkIsTensor, checkTensor } from '@cudnn-rnn/ops/executor'
+import { checkIsTensor, checkTensor, type Frame, frameTensor } from '@cudnn-rnn/ops/executor'
 import type { PooledStream, StreamPool, StreamPoolStats } from './stream_pool.js'
 import { isStep, type QueuedStep, StreamQueue } from './stream_queue.js'
 import { EndOfTurn } from './end_of_turn.js'
@@ -30,7 +30,7 @@ class PoolStream<State> extends Inspectable implements PooledStream<State> {
     return this.#queue.ended !== undefined
   }
 
-  step(frame: TensorLike): Promise<Tensor> {
+  step(frame: Frame): Promise<Tensor> {
     return this.#pool.step(this.#queue, frame)
   }
 
@@ -180,9 +180,10 @@ export class BatchingPool<State, Handle = PooledStream<State>>
     this.dispose()
   }
 
-  step(stream: StreamQueue, frame: TensorLike): Promise<Tensor> {
+  step(stream: StreamQueue, given: Frame): Promise<Tensor> {
     return new Promise((resolve, reject) => {
       if (stream.ended !== undefined) throw stream.ended()
+      const frame = frameTensor(given, [this.#inputSize])
       const { frames, shape, steps } = this.#checkedFrames(frame)
       const { maxQueued } = this.#options
       if (stream.waiting + steps > maxQueued) {

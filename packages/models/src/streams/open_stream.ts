@@ -21,5 +21,6 @@ export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, optio
       'Cannot open a stream as a bidirectional model needs the whole sequence: use call() on it.',
     )
   }
-  return new StepperStream(rnn.stepper?.(params, batch) ?? new QueuedSteps(backend, rnn, params, batch))
+  const stepper = rnn.stepper?.(params, batch) ?? new QueuedSteps(backend, rnn, params, batch)
+  return new StepperStream(stepper, rnn.descriptor.inputSize)
 }

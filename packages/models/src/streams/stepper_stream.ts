@@ -1,7 +1,15 @@
-import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '@cudnn-rnn/canonical/rules'
-import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/ops'
-import { checkIsTensor, checkStreamRows, type RowNumbers, StreamRows, tensorsOfState } from '@cudnn-rnn/ops/executor'
+import { isBackendTensor, type RnnStepper, type RnnStreamState } from '@cudnn-rnn/ops'
+import {
+  checkIsTensor,
+  checkStreamRows,
+  type Frame,
+  frameTensor,
+  type RowNumbers,
+  StreamRows,
+  tensorsOfState,
+} from '@cudnn-rnn/ops/executor'
 import type { Stream } from './stream.js'
 import { streamBusy } from './stream_state.js'
 
@@ -16,15 +24,18 @@ export interface CheckedStepper extends Omit<RnnStepper, 'state'> {
 /** A stream over the steps of an executor. */
 export class StepperStream extends Inspectable implements Stream {
   readonly #stepper: CheckedStepper
+  /** I */
+  readonly #columns: number
   readonly #rows: StreamRows
   /** Steps that wait for a backend tensor to be read, or are computed elsewhere, and those behind them. */
   #waiting = 0
   #disposed = false
   #previous: Promise<unknown> = Promise.resolve()
 
-  constructor(stepper: CheckedStepper) {
+  constructor(stepper: CheckedStepper, columns: number) {
     super()
     this.#stepper = stepper
+    this.#columns = columns
     this.#rows = new StreamRows(stepper.batch)
   }
 
@@ -32,29 +43,23 @@ export class StepperStream extends Inspectable implements Stream {
     return this.#stepper.batch
   }
 
-  step(input: TensorLike): Promise<Tensor> {
-    return this.#inOrder(input, (given) => this.#stepper.step?.(given) ?? this.#stepper.stepSync(given))
+  step(input: Frame): Promise<Tensor> {
+    return this.#inOrder(this.batch, input, (given) => this.#stepper.step?.(given) ?? this.#stepper.stepSync(given))
   }
 
-  async stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor> {
+  async stepRows(rows: RowNumbers, input: Frame): Promise<Tensor> {
     const numbers = this.#rows.copyOf('step a stream', rows)
-    return this.#inOrder(input, (given) => {
+    return this.#inOrder(numbers.length, input, (given) => {
       return this.#stepper.stepRows?.(numbers, given) ?? this.#stepper.stepRowsSync(numbers, given)
     })
   }
 
-  stepSync(input: Tensor, out?: Tensor): Tensor {
-    checkIsHostTensor('input', input)
-    if (out !== undefined) checkIsHostTensor('out', out)
-    this.#checkIdle('step a stream synchronously')
-    return this.#stepper.stepSync(input, out)
+  stepSync(input: Tensor | FloatArray, out?: Tensor): Tensor {
+    return this.#stepper.stepSync(this.#syncInput(this.batch, input, out), out)
   }
 
-  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor {
-    checkIsHostTensor('input', input)
-    if (out !== undefined) checkIsHostTensor('out', out)
-    this.#checkIdle('step a stream synchronously')
-    return this.#stepper.stepRowsSync(rows, input, out)
+  stepRowsSync(rows: RowNumbers, input: Tensor | FloatArray, out?: Tensor): Tensor {
+    return this.#stepper.stepRowsSync(rows, this.#syncInput(rows?.length, input, out), out)
   }
 
   reset(rows?: RowNumbers): void {
@@ -89,9 +94,21 @@ export class StepperStream extends Inspectable implements Stream {
     return { kind: 'Stream', batch: this.batch, waiting: this.#waiting, state: this.#disposed ? 'disposed' : 'live' }
   }
 
+  /** The stepper checks the rest: this allocates nothing for a tensor. */
+  #syncInput(rows: number, frame: Tensor | FloatArray, out: Tensor | undefined): Tensor {
+    const input = frameTensor(frame, [rows, this.#columns])
+    if (isBackendTensor(input) || isBackendTensor(out)) {
+      throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().', {
+        argument: isBackendTensor(input) ? 'input' : 'out',
+      })
+    }
+    this.#checkIdle('step a stream synchronously')
+    return input
+  }
+
   /** Runs a step after the ones called before it: immediately where none of them waits and the input is at hand. */
-  async #inOrder(input: TensorLike, run: (given: Tensor) => Tensor | Promise<Tensor>): Promise<Tensor> {
-    const given = checkIsTensor('step a stream', 'input', input)
+  async #inOrder(rows: number, frame: Frame, run: (given: Tensor) => Tensor | Promise<Tensor>): Promise<Tensor> {
+    const given = checkIsTensor('step a stream', 'input', frameTensor(frame, [rows, this.#columns]))
     const isAtHand = this.#waiting === 0 && this.#stepper.step === undefined && !isBackendTensor(given)
     if (isAtHand) return run(given)
     // A host input that has to wait is copied, as the caller may reuse its memory meanwhile.
@@ -107,12 +124,4 @@ export class StepperStream extends Inspectable implements Stream {
   #checkIdle(action: string): void {
     if (this.#waiting > 0) throw streamBusy(action)
   }
-}
-
-/** The stepper checks the rest: this allocates nothing. */
-function checkIsHostTensor(name: string, tensor: Tensor): void {
-  if (!isBackendTensor(tensor)) return
-  throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().', {
-    argument: name,
-  })
 }

@@ -1,6 +1,6 @@
-import type { RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
-import type { Tensor } from '@cudnn-rnn/canonical'
-import type { RowNumbers } from '@cudnn-rnn/ops/executor'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import type { Frame, RowNumbers } from '@cudnn-rnn/ops/executor'
 
 /**
  * Independent streams of one model, stepped as one batch. The stream owns the carried state, so the caller need not pass
@@ -9,8 +9,11 @@ import type { RowNumbers } from '@cudnn-rnn/ops/executor'
 export interface Stream {
   /** B */
   readonly batch: number
-  /** One step [B,I] → [B,·], or T steps [T,B,I] → [T,B,·]; a new host tensor. Steps run in the order of the calls. */
-  step(input: TensorLike): Promise<Tensor>
+  /**
+   * One step [B,I] → [B,·], or T steps [T,B,I] → [T,B,·]; a new host tensor. Steps run in the order of the calls. The numbers of one step
+   * may come without their shape: `stream.step(Float32Array.of(1, 2, 3))`.
+   */
+  step(input: Frame): Promise<Tensor>
   /**
    * {@link step}, synchronously on the calling thread; writes into `out` when given and then allocates nothing. The cudnn
    * executor blocks the thread until the device has done everything queued before, and allocates per call.
@@ -18,14 +21,14 @@ export interface Stream {
    * @throws RangeError `ERR_STREAM_BUSY` before an earlier {@link step} is done, `ERR_EXECUTOR_BUSY` while another call of
    *   a cudnn executor prepares a new shape
    */
-  stepSync(input: Tensor, out?: Tensor): Tensor
+  stepSync(input: Tensor | FloatArray, out?: Tensor): Tensor
   /**
    * One step of R batch rows alone, each named once and in any order: [R,I] → [R,·], row r of both belonging to batch row
    * `rows[r]`. The states of the other rows stay as they are. Rejects with `ERR_STREAM_ROW`; otherwise as {@link step}.
    */
-  stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor>
+  stepRows(rows: RowNumbers, input: Frame): Promise<Tensor>
   /** {@link stepRows}, synchronously on the calling thread; like {@link stepSync} otherwise. */
-  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
+  stepRowsSync(rows: RowNumbers, input: Tensor | FloatArray, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: RowNumbers): void
   /**

@@ -1,4 +1,5 @@
-import type { RnnStreamState, TensorLike } from '@cudnn-rnn/ops'
+import type { RnnStreamState } from '@cudnn-rnn/ops'
+import type { Frame } from '@cudnn-rnn/ops/executor'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import type { SampleSummary } from './recent_samples.js'
 
@@ -25,13 +26,14 @@ export interface StreamPool<State = RnnStreamState, Handle = PooledStream<State>
 /** One stream of a pool. Its calls take effect in their order: a `reset()` comes after the steps called before it. */
 export interface PooledStream<State = RnnStreamState> {
   /**
-   * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused immediately. The
+   * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused immediately; the numbers of
+   * one step may come without their shape. The
    * arrays of small results share buffers, which cannot be transferred to another thread: transfer a `slice()`.
    *
    * Rejects with the executor's error, or with a RangeError `ERR_STREAM_QUEUE_FULL` (nothing is queued),
    * `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`. A step that fails leaves the state after its last computed time step.
    */
-  step(frame: TensorLike): Promise<Tensor>
+  step(frame: Frame): Promise<Tensor>
   /** Copies of the state, [L,1,P or H] and [L,1,H]: after the steps called before. */
   state(): Promise<State>
   /** Throws TypeError `ERR_NOT_A_STATE`; RangeError `ERR_SHAPE`, `ERR_STREAM_CLOSED`. */

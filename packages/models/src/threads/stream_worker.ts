@@ -1,7 +1,7 @@
-import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError, entryOf, guarded, reportFailure } from '@cudnn-rnn/canonical/rules'
 import type { RnnStreamState } from '@cudnn-rnn/ops'
-import { checkIsHostTensor } from '@cudnn-rnn/ops/executor'
+import { checkIsHostTensor, frameTensor } from '@cudnn-rnn/ops/executor'
 import { streamClosed, workerEnded, workerLost } from '../streams/pool_errors.js'
 import { EndOfTurn } from '../streams/end_of_turn.js'
 import type { StreamPoolStats } from '../streams/stream_pool.js'
@@ -55,15 +55,15 @@ export class WorkerStream<State = RnnStreamState> extends Inspectable {
   }
 
   /**
-   * `PooledStream.step`, in the worker. `frame` is a host tensor and may be reused immediately; the result's array is
+   * `PooledStream.step`, in the worker. `frame` is a host tensor, or the numbers of one step, and may be reused immediately; the result's array is
    * its own.
    *
    * Rejects with the error of the pool in the worker, or with TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError
    * `ERR_STREAM_QUEUE_FULL`, `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`; Error `ERR_STREAM_WORKER_LOST`.
    */
-  async step(frame: Tensor): Promise<Tensor> {
+  async step(frame: Tensor | FloatArray): Promise<Tensor> {
     this.#checkOpen()
-    const given = checkIsHostTensor('step a stream', 'frame', frame)
+    const given = checkIsHostTensor('step a stream', 'frame', frameTensor(frame))
     if (this.waiting >= this.#maxQueued) {
       this.#worker.counts.refused++
       throw codedRangeError(

@@ -57,6 +57,15 @@ describe('a round of a pool', () => {
     pool.dispose()
   })
 
+  it('has frames that came without their shape, of one time step alone', async () => {
+    const { pool } = openPool()
+    const [a, b] = [pool.open(), pool.open()]
+    const [given, expected] = await Promise.all([a.step(Float32Array.of(3)), b.step(frame(3))])
+    expect(given).toEqual(expected)
+    await expect(a.step(Float32Array.of(1, 2))).rejects.toThrow(coded('ERR_SHAPE'))
+    pool.dispose()
+  })
+
   it('leaves streams beyond maxBatch in the order of arrival for the next one', async () => {
     const { network, pool } = openPool({ maxBatch: 2 })
     const streams = [pool.open(), pool.open(), pool.open(), pool.open()]

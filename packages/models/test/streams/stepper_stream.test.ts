@@ -41,6 +41,25 @@ describe.each(EXECUTORS)('a stream on an executor %s', (_, open) => {
     stream.dispose()
   })
 
+  it('takes the numbers of one step without their shape', async () => {
+    const { backend, stream } = openStream(2)
+    const { stream: alone } = openStream(2)
+    const numbers = Float32Array.of(1, 2, 3, 4)
+    const x = { data: numbers, shape: [2, 2] }
+    expect(await stream.step(numbers)).toEqual(await alone.step(x))
+    const row = numbers.subarray(2)
+    expect(await stream.stepRows([1], row)).toEqual(await alone.stepRows([1], { data: row, shape: [1, 2] }))
+    if (backend.name === 'reference') {
+      expect(stream.stepSync(numbers)).toEqual(alone.stepSync(x))
+      expect(stream.stepRowsSync([0], row)).toEqual(alone.stepRowsSync([0], { data: row, shape: [1, 2] }))
+    }
+    await expect(stream.step(row)).rejects.toThrow(coded('ERR_SHAPE'))
+    await expect(stream.step(Float64Array.from(numbers))).rejects.toThrow(coded('ERR_DTYPE'))
+    await expect(stream.step(new DataView(numbers.buffer) as never)).rejects.toThrow(coded('ERR_NOT_A_TENSOR'))
+    stream.dispose()
+    alone.dispose()
+  })
+
   it('reads its state after the steps that wait', async () => {
     const { backend, stream } = openStream()
     const { stream: alone } = openStream()

@@ -71,7 +71,7 @@ describe('serveStreams', () => {
     await expect(refused.state()).rejects.toThrow(coded('ERR_POOL_FULL'))
     await expect(refused.restore([0, 0])).rejects.toThrow(coded('ERR_POOL_FULL'))
     refused.close()
-    expect([...(await stream.step(frame(2))).data]).toEqual([2, 1])
+    expect([...(await stream.step(frame(2).data)).data]).toEqual([2, 1])
     own.dispose()
   })
 

@@ -37,6 +37,8 @@ export {
   checkShape,
   checkTensor,
   type Dimension,
+  type Frame,
+  frameTensor,
   type TensorRule,
   tensorDType,
 } from './arguments/tensor_arguments.js'

@@ -85,6 +85,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "fillRows",
       "floatAt",
       "floatView",
+      "frameTensor",
       "full",
       "grad",
       "handleOf",

@@ -67,11 +67,7 @@ describe('gatherResults', () => {
 
   it.each<[string, unknown, string]>([
     ['has no text', Object.create(null), 'an object without fields'],
-    [
-      'throws when it is read',
-      Object.defineProperty(new Error(), 'message', { get: throwAgain }),
-      'an object without fields',
-    ],
+    ['throws when it is read', Object.defineProperty(new Error(), 'message', { get: throwAgain }), 'an Error'],
   ])('names a rejection that %s', async (_, thrown, text) => {
     const [first] = await over(2, (rank) => (rank === 1 ? Promise.reject(thrown) : 0))
     expect(first).toMatchObject({ reason: { code: 'ERR_RANK_FAILED', message: expect.stringContaining(text) } })

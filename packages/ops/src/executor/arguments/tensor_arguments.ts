@@ -1,4 +1,4 @@
-import { describeValue, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   arrayTypeOf,
   codedRangeError,
@@ -132,6 +132,20 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
     `Cannot ${action} as ${name} with shape [${shape.join(',')}] must have ${expected} elements: current number is ${actual}`,
     { argument: name, expected, actual },
   )
+}
+
+/** A frame of a stream: a tensor, or its numbers alone where they are exactly one step. */
+export type Frame = TensorLike | FloatArray | Int32Array
+
+/** The numbers of one step as a tensor of its shape, if that is known; other numbers as a list, and other values as they are. */
+export function frameTensor<Given extends TensorLike>(
+  frame: Given | FloatArray | Int32Array,
+  shape?: readonly number[],
+): Given {
+  if (arrayTypeOf(frame) === undefined) return frame as Given
+  const data = frame as FloatArray | Int32Array
+  const isOne = shape !== undefined && data.length === elementCount(shape)
+  return { data, shape: isOne ? shape : [data.length] } as Tensor as Given
 }
 
 /**

@@ -36,7 +36,7 @@ export function choice<Name extends string>(names: readonly Name[]): OptionRule<
     words: names.join(', '),
     complete(action, option, value) {
       if (names.includes(value as Name)) return value as Name
-      throw invalidOption(action, option, `one of ${names.join(', ')}`, value)
+      throw invalidOption(action, option, names, value)
     },
     names,
     example: names[0],

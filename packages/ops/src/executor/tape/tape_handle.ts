@@ -1,4 +1,4 @@
-import { checkArguments, codedRangeError, FUNCTION, integerFrom } from '@cudnn-rnn/canonical/rules'
+import { checkArguments, codedRangeError, FUNCTION, hasMember, integerFrom } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { withEnd } from '../memory/with_end.js'
 import { CHECKED_ROWS } from '../operations/checked_row.js'
@@ -37,6 +37,11 @@ export class TapeHandle {
   constructor(recording: Recording) {
     if (!hasRows) addRows()
     this.recording = recording
+  }
+
+  /** True for every copy of the package. */
+  static [Symbol.hasInstance](value: unknown): value is TapeHandle {
+    return hasMember(value, 'stopGradient')
   }
 
   get backend(): Backend {

@@ -1,5 +1,6 @@
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { hasMember } from '@cudnn-rnn/canonical/rules'
 
 /**
  * A tensor on a tape, which owns it: a result of `t.<operation>`, or a variable or a constant as the tape sees it.
@@ -30,6 +31,11 @@ export class Value extends Inspectable {
     this.#home = home
     this.tensor = tensor
     this.isDifferentiated = isDifferentiated
+  }
+
+  /** True for every copy of the package. */
+  static override [Symbol.hasInstance](value: unknown): value is Value {
+    return hasMember(value, 'isDifferentiated')
   }
 
   get shape(): readonly number[] {
