@@ -15,8 +15,9 @@ import { contentsOf, latestStep, SCENARIOS, type ScenarioName, saveStep } from '
 import { savedTensors } from '../fuzz/saved_tensors.js'
 import { Saver } from '../src/index.js'
 
+const { CUDNN_RNN_TESTS: extent } = process.env
 /** `npm run test:all` kills at every second call and fails each one; `fuzz/saves.mjs` does both at every one. */
-const isWhole = process.env['CUDNN_RNN_TESTS'] === 'all'
+const isWhole = extent === 'all'
 /** Every so many-th call of a save kills it. */
 const STRIDE = isWhole ? 2 : 11
 /** Every so many-th of the 4 to 12 calls of one kind fails. */
@@ -24,6 +25,8 @@ const FAULT_STRIDE = isWhole ? 1 : 2
 const KILLS = isWhole ? 10 : 2
 
 const BOTH: ScenarioName[] = ['a new prefix', 'a prefix without a step, again']
+/** Other releases of Node.js, with CUDNN_RNN_TESTS=covering, save in the second one, which replaces files. */
+const scenarios = extent === 'covering' ? BOTH.slice(1) : BOTH
 
 const folder = await mkdtemp(join(tmpdir(), 'crash-'))
 const program = join(folder, 'saving_program.mjs')
@@ -36,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('Saver.save', () => {
-  describe.each(BOTH)('leaves the old checkpoint or the new one, and nothing that is not listed: %s', (name) => {
+  describe.each(scenarios)('leaves the old checkpoint or the new one, and nothing that is not listed: %s', (name) => {
     it('killed at its calls that change files', async () => {
       const before = await killAtEveryCall(program, name, 'kill-before', STRIDE)
       const after = await killAtEveryCall(program, name, 'kill-after', STRIDE)
@@ -51,7 +54,7 @@ describe('Saver.save', () => {
     })
   })
 
-  it.each(BOTH)('changes nothing where any call fails: %s', async (name) => {
+  it.each(scenarios)('changes nothing where any call fails: %s', async (name) => {
     for (const call of CALLS) {
       const { interrupted, old } = await failEveryCall(name, call, FAULT_STRIDE)
       expect(interrupted).toBeGreaterThan(1)
