@@ -201,7 +201,9 @@ TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and l
       Stepper<float> stepper(network, kRows, engine,
                              quantized == nullptr ? WeightFormat::kNative : WeightFormat::kInt8);
       std::vector<float> untouched(2 * kStepperUnits), untouched_c(2 * kStepperUnits);
+      const bool is_odd = (threads > 1) != (quantized != nullptr);
       for (const ptrdiff_t count : {1, 20, 70, 299}) {
+        if (!TestsEverything() && (count == 20 || count == 299) != is_odd) continue;
         std::vector<int32_t> rows;
         for (ptrdiff_t k = 0; k < count; k++) rows.push_back(static_cast<int32_t>((k * 7 + 1) % kRows));
         const std::vector<float> input = Sine<float>(count * kStepperInputs, 0.1);
