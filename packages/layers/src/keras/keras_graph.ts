@@ -42,8 +42,6 @@ interface Within {
   /** Before the places of its layers. */
   readonly place: string
   readonly depth: number
-  /** It is applied to each step of a sequence. */
-  readonly isOfSteps: boolean
 }
 
 export type KerasFile = Pick<WeightFile, 'path' | 'format' | 'kerasModel'>
@@ -63,7 +61,7 @@ export function graphOf({ path, format, kerasModel }: KerasFile): FileGraph {
       `the class of the model must be Sequential or Functional: current class is ${describeValue(model['class_name'])}`,
     )
   }
-  return flatGraph(path, modelOf(model, { path, prefix: '', place: '', depth: 0, isOfSteps: false }))
+  return flatGraph(path, modelOf(model, { path, prefix: '', place: '', depth: 0 }))
 }
 
 function modelOf(model: Json, at: Within): FileGraph {
@@ -97,10 +95,7 @@ function modelOf(model: Json, at: Within): FileGraph {
       return { className: textOf(normalized['class_name'], className), config: inner, place: `${place}/layer` }
     }
     const nested = modelWithin(record, layer, at)
-    if (nested !== undefined) return { ...layer, model: nested }
-    if (!at.isOfSteps || className === 'InputLayer' || MERGE_CLASSES.has(className)) return layer
-    const inner = { class_name: className, config: own }
-    return { className: 'TimeDistributed', config: { name: config['name'], layer: inner }, place, innerPlace: place }
+    return nested === undefined ? layer : { ...layer, model: nested }
   })
   return kind === 'Sequential'
     ? chainOf(model, layers)
@@ -179,8 +174,12 @@ function modelWithin(record: Json, { className, config, place }: FileLayer, at: 
   const within = { ...at, prefix: `${textOf(config['name'], className)}/`, depth: at.depth + 1 }
   if (MODEL_CLASSES.has(className)) return modelOf(record, { ...within, place: `${place}/` })
   const inner = jsonRecord(config['layer'])
-  if (className === 'TimeDistributed' && MODEL_CLASSES.has(inner?.['class_name']))
-    return modelOf(inner as Json, { ...within, place: `${place}/layer/`, isOfSteps: true })
+  if (className === 'TimeDistributed' && inner !== undefined) {
+    const own = { ...jsonRecord(inner['config']), name: config['name'] }
+    const ofStep = { className: textOf(inner['class_name'], ''), config: own, place: `${place}/layer` }
+    const nested = modelWithin(inner, ofStep, within)
+    return nested && overSteps(nested)
+  }
   const cell = jsonRecord(config['cell'])
   const cells = cell?.['class_name'] === 'StackedRNNCells' ? jsonRecord(cell['config'])?.['cells'] : undefined
   if (className === 'Bidirectional' && isOfTwoLayers(config)) return sidesOf({ className, config, place }, at)
@@ -203,6 +202,20 @@ function modelWithin(record: Json, { className, config, place }: FileLayer, at: 
   const states = layers.map((layer, k) => statesOf(layer, k + 1))
   const ends = config['return_state'] === true ? states.flat().map((value) => ({ name: '', value })) : []
   return { ...chain, outputs: [...chain.outputs, ...ends], states: states.map(({ length }) => length) }
+}
+
+/** The calls of layers that are applied to each step of a sequence. */
+function overSteps(graph: FileGraph): FileGraph {
+  const made = new Map<FileLayer, FileLayer>()
+  const wrapped = (layer: FileLayer): FileLayer => {
+    const { className, config, place, model } = layer
+    if (model !== undefined) return { ...layer, model: overSteps(model) }
+    if (className === 'InputLayer' || MERGE_CLASSES.has(className)) return layer
+    const inner = { class_name: className, config }
+    return { className: 'TimeDistributed', config: { name: config['name'], layer: inner }, place, innerPlace: place }
+  }
+  for (const { layer } of graph.calls) if (!made.has(layer)) made.set(layer, wrapped(layer))
+  return { ...graph, calls: graph.calls.map((call) => ({ ...call, layer: made.get(call.layer) as FileLayer })) }
 }
 
 function textOf(value: unknown, absent: string): string {
