@@ -133,9 +133,10 @@ function checkOrder(path: string, { layers, weights }: Lists, model: unknown): v
   const names = (Array.isArray(described) ? described : []).map(
     (layer) => jsonRecord(jsonRecord(layer)?.['config'])?.['name'],
   )
-  const known = new Set(layers)
+  const listed = layers.filter((_, index) => (weights[index]?.length ?? 0) > 0)
+  const known = new Set(listed)
   const inModel = names.filter((name) => known.has(name as string))
-  const mixed = inModel.length === layers.length ? layers.find((name, index) => name !== inModel[index]) : undefined
+  const mixed = inModel.length === listed.length ? listed.find((name, index) => name !== inModel[index]) : undefined
   const turned = weights.map(firstTurned).find((name) => name !== undefined)
   const name = mixed ?? turned
   if (name === undefined) return
