@@ -56,13 +56,17 @@ function withExchanged(bytes: Uint8Array, one: string, next: string): Uint8Array
   return copy
 }
 
+const CELL = 'net/first/lstm_cell'
+const SIDES = 'net/bidirectional'
+
 it.each([
-  ['layers', 'first', 'second'],
-  ['weights', 'net/first/lstm_cell/kernel', 'net/first/lstm_cell/recurrent_kernel'],
-])('importWeights refuses an older file that lists its %s in another order than its model', async (what, one, next) => {
-  const refusal = { code: 'ERR_WEIGHTS_UNSUPPORTED', message: expect.stringContaining(`the order of its ${what}`) }
-  const bytes = fixtureBytes('keras/lstm_stacked.legacy.h5')
-  await expect(importWeights(withExchanged(bytes, one, next))).rejects.toThrow(expect.objectContaining(refusal))
+  ['layers', 'lstm_stacked', 'first', 'second'],
+  ['weights', 'lstm_stacked', `${CELL}/kernel`, `${CELL}/recurrent_kernel`],
+  ['weights', 'bidirectional_lstm', `${SIDES}/forward_lstm/lstm_cell/bias`, `${SIDES}/backward_lstm/lstm_cell/kernel`],
+])('importWeights refuses an older file that lists its %s in another order than %s', async (kind, file, one, next) => {
+  const refusal = { code: 'ERR_WEIGHTS_UNSUPPORTED', message: expect.stringContaining(`the order of its ${kind}`) }
+  const bytes = withExchanged(fixtureBytes(`keras/${file}.legacy.h5`), one, next)
+  await expect(importWeights(bytes)).rejects.toThrow(expect.objectContaining(refusal))
 })
 
 it('importWeights notes the unspecified details of a file of weights alone', async () => {

@@ -41,8 +41,12 @@ describe('importWeights of a file without a known network', () => {
     expect([networks.length, unusedTensors.length]).toEqual([0, Object.keys(shapes).length])
   })
 
-  it('refuses a second network of unknown names, unless the first is named', async () => {
-    const file = fileOf({ ...known, 'dec.i2h.weight': [8, 3], 'dec.h2h.weight': [8, 2] })
+  it.each<[string, Shapes]>([
+    ['unknown names', { 'dec.i2h.weight': [8, 3], 'dec.h2h.weight': [8, 2] }],
+    ["PyTorch's names, one matrix of which is transposed", { 'dec.weight_ih_l0': [8, 3], 'dec.weight_hh_l0': [2, 8] }],
+    ["Keras' names, without its kernel", { 'dec/recurrent_kernel:0': [2, 8] }],
+  ])('refuses a second network of %s, unless the first is named', async (_, second) => {
+    const file = fileOf({ ...known, ...second })
     await expect(importWeights(file)).rejects.toThrow(coded('ERR_WEIGHTS_UNRECOGNIZED'))
     expect((await importWeights(file, { only: ['rnn'] })).networks).toHaveLength(1)
     const beside = fileOf({ ...known, 'rnn_head.up.weight': [8, 2], 'rnn_head.down.weight': [2, 8] })

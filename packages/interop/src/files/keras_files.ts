@@ -133,24 +133,35 @@ function checkOrder(path: string, { layers, weights }: Lists, model: unknown): v
   const names = (Array.isArray(described) ? described : []).map(
     (layer) => jsonRecord(jsonRecord(layer)?.['config'])?.['name'],
   )
-  const known = new Set(layers)
+  const listed = layers.filter((_, index) => (weights[index]?.length ?? 0) > 0)
+  const known = new Set(listed)
   const inModel = names.filter((name) => known.has(name as string))
-  const mixed = inModel.length === layers.length ? layers.find((name, index) => name !== inModel[index]) : undefined
-  const last = new Map<string, number>()
-  const turned = weights.flat().find((weight) => {
-    const [prefix, own] = [weight.slice(0, weight.lastIndexOf('/') + 1), weight.slice(weight.lastIndexOf('/') + 1)]
-    const rank = OWN_ORDER.indexOf(own.replace(/:0$/, ''))
-    if (rank < 0) return false
-    const isTurned = rank < (last.get(prefix) ?? 0)
-    last.set(prefix, rank)
-    return isTurned
-  })
+  const mixed = inModel.length === listed.length ? listed.find((name, index) => name !== inModel[index]) : undefined
+  const turned = weights.map(firstTurned).find((name) => name !== undefined)
   const name = mixed ?? turned
   if (name === undefined) return
   throw unsupported(
     path,
     `the order of its ${mixed === undefined ? 'weights' : 'layers'} must be the model's: ${name} is out of order, and Keras would give it other weights than those of its name. Load the file in Keras and save it again`,
   )
+}
+
+/** The first weight of a layer that Keras keeps before one that is listed before it. */
+function firstTurned(weights: readonly string[]): string | undefined {
+  const last = new Map<string, number>()
+  return weights.find((weight) => {
+    const end = weight.lastIndexOf('/') + 1
+    const [, wrapper, side] = /^(.*\/)?(forward|backward)_[^/]*\//.exec(weight) ?? []
+    const ranks = [
+      [weight.slice(0, end), OWN_ORDER.indexOf(weight.slice(end).replace(/:0$/, ''))],
+      [`${wrapper ?? ''}sides`, side === undefined ? -1 : Number(side === 'backward')],
+    ] as const
+    return ranks.some(([group, rank]) => {
+      const isTurned = rank >= 0 && rank < (last.get(group) ?? 0)
+      if (rank >= 0) last.set(group, rank)
+      return isTurned
+    })
+  })
 }
 
 /** Tensors in the order of the model if the file lists them, the others by name, numbers by their value. */

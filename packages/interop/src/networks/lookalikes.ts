@@ -10,6 +10,9 @@ import { scopeOf } from './tensor_scopes.js'
 const WORDS =
   /lstm|rnn|recurrent|[ih]gates|dense_[ih][/.]|h2h|i2h|lateral|(?:^|[^a-z])(?:bi)?gru(?![a-z])|(?:^|[^a-z])[wu]?_?[ih]h(?![a-z])|(?:^|[^a-z])w_?[xh][ifgcorznh]?(?![a-z])|(?:^|[/.])h[ifgorzn]_?[/.]kernel/i
 
+/** Names that matrices of recurrent cells alone have, in PyTorch and Keras. */
+const SURE = /(?:^|\.)weight_[ih]h(?:_l\d+(?:_reverse)?)?$|(?:^|\/)recurrent_kernel(?::0)?$/
+
 /** How many tensors a message names. */
 const MOST_NAMED = 6
 
@@ -22,7 +25,8 @@ export function inWords(tensors: readonly StoredTensor[]): string {
 
 /**
  * Refuses a file whose recurrent network no reading found: its caller would take an empty list for a file without one. In a
- * file without networks a name is enough, or a pair of matrices; beside networks that were found, both.
+ * file without networks a name is enough, or a pair of matrices; beside networks that were found, both, or a name that
+ * nothing else has.
  *
  * @throws WeightFileError `ERR_WEIGHTS_UNRECOGNIZED`
  */
@@ -37,7 +41,10 @@ export function refuseLookalikes(
   const isEmpty = found.length === 0
   const tensors = isEmpty
     ? unused.filter((tensor) => pairs.has(tensor) || named(tensor.name))
-    : unused.filter((tensor) => convention === undefined && pairs.has(tensor) && named(tensor.name))
+    : unused.filter((tensor) => {
+        const isSure = SURE.test(tensor.name) && isMatrix(tensor.shape)
+        return convention === undefined && (isSure || (pairs.has(tensor) && named(tensor.name)))
+      })
   const objects = isEmpty ? unread.filter(({ name, what }) => named(name) || named(what)) : []
   const looks = [
     ...(tensors.length > 0 ? [`the tensors ${inWords(tensors)}`] : []),
