@@ -62,6 +62,7 @@ class RecurrentPanels {
       const T* weights = step.params.RowsOf(matrix, panel, 0);
       return run([&](const CellForward<T>& cell) { row_kernel_(step.h_previous, network.columns(), weights, cell); });
     }
+    if (step.h_is_output) PrefetchOutput(network.panel_units());
     product_.a = step.h_previous;
     product_.depth = network.columns();
     // The input side and the biases are in z already: the product adds to them in registers.
@@ -74,6 +75,14 @@ class RecurrentPanels {
   }
 
  private:
+  // Begins to bring the rows of h that the cell writes near, while the product runs: a result of a whole pass is in
+  // memory that the caches have not seen for long, and the next step reads it.
+  void PrefetchOutput(ptrdiff_t units) const {
+    for (ptrdiff_t row = 0; row < cell_.rows; row++) {
+      for (ptrdiff_t k = 0; k < units; k += kChunk<T>) PrefetchToWrite(cell_.h + row * cell_.h_stride + k);
+    }
+  }
+
   void (*const cell_kernel_)(const CellForward<T>&);
   // One row with its product before it; null if there is none.
   void (*const row_kernel_)(const T*, ptrdiff_t, const T*, const CellForward<T>&);

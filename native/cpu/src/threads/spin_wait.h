@@ -27,14 +27,15 @@ inline void Pause() {
 #endif
 }
 
-// Begins to bring a cache line near.
-inline void Prefetch(const void* line) {
-#if defined(_MSC_VER)
-  static_cast<void>(line);
+// Begins to bring a cache line near. MSVC has no builtin for both architectures, WebAssembly no such instruction; there
+// the compiler removes the loops around this.
+#if defined(_MSC_VER) || defined(__wasm__)
+inline void Prefetch(const void*) {}
+inline void PrefetchToWrite(void*) {}
 #else
-  __builtin_prefetch(line);
+inline void Prefetch(const void* line) { __builtin_prefetch(line); }
+inline void PrefetchToWrite(void* line) { __builtin_prefetch(line, 1); }
 #endif
-}
 
 // Polls until value > limit; false after `spins` unsuccessful polls.
 template <typename Integer>

@@ -81,11 +81,11 @@ export class HostTensor<Data extends FloatArray | Int32Array = FloatArray> exten
   async read(): Promise<Tensor<Data>> {
     const { live: data, shape } = this
     if (this.job > 0) await this.#home.done(this.job)
-    const view = () => ownView(data as Data, DTYPES[this.dtype].array as never)
-    if (this.sharedId !== undefined) return { data: view(), shape }
+    const { array: ArrayOf } = DTYPES[this.dtype]
+    if (this.sharedId !== undefined) return { data: ownView(data as Data, ArrayOf as never), shape }
     if (this.#shown === undefined) {
       this.#home.pin(data.buffer)
-      this.#shown = view()
+      this.#shown = new ArrayOf(data.buffer as ArrayBuffer, data.byteOffset, data.length) as Data
     }
     return { data: this.#shown, shape }
   }

@@ -23,4 +23,15 @@ describe('passShapes', () => {
     expect(passShapes(descriptor, { time: T, batch: B })).toEqual({ input: [T, B, I], ...expected })
     expect(passShapes(descriptor, { time: 0, batch: 1 }).input).toEqual([0, 1, I])
   })
+
+  it('keeps the shapes of the last pass of a network that cannot change', () => {
+    const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: L, numUnits: H, inputSize: I })
+    const shapes = passShapes(descriptor, { time: T, batch: B })
+    expect(passShapes(descriptor, { time: T, batch: B })).toBe(shapes)
+    expect(passShapes(descriptor, { time: T, batch: 1 }).output).toEqual([T, 1, H])
+    expect(passShapes(descriptor, { time: 1, batch: 1 }).output).toEqual([1, 1, H])
+    const open = { ...descriptor }
+    expect(passShapes(open, { time: T, batch: B }).output).toEqual([T, B, H])
+    expect(passShapes({ ...open, numUnits: 9 }, { time: T, batch: B }).output).toEqual([T, B, 9])
+  })
 })
