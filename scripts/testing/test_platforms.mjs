@@ -49,7 +49,10 @@ const { values, positionals } = parseArgs({
   },
 })
 
-/** By platform: the addon that is built for it, the tests, and those left out: patterns of their titles by the reason. */
+/**
+ * By platform: the addon that is built for it, the tests, those left out as patterns of their titles by the reason, and how many
+ * times as long as usual they may take.
+ */
 const PLATFORMS = {
   'win32-x64': {
     addon: 'win32-x64',
@@ -64,6 +67,7 @@ const PLATFORMS = {
   'linux-arm64-gnu': {
     addon: 'linux-arm64-gnu',
     tests: [...testsOf('cpu', 'conformance'), ...EXECUTOR, ...FILES.filter((file) => !file.includes('/interop/'))],
+    patience: 4,
     without: { 'qemu shows no starts of threads': 'start of its thread' },
   },
   'linux-x64-musl': {
@@ -78,6 +82,7 @@ const PLATFORMS = {
     tests: FILES,
     // qemu takes some twenty times as long.
     budget: { CUDNN_RNN_FUZZ_MUTATIONS: '50' },
+    patience: 4,
     without: {
       'HDF5 is refused on big-endian processors': 'SimpleRNN without|encodeKerasArchive',
       'Node.js 20.11 inflates no zip entries': 'share their elements|compressed\\.npz|Stable-Baselines3|of Silero VAD',
@@ -97,7 +102,7 @@ for (const name of names) {
   else await testOn(name, PLATFORMS[name])
 }
 
-async function testOn(name, { addon, tests: all, startsPrograms, budget, without }) {
+async function testOn(name, { addon, tests: all, startsPrograms, budget, patience = 1, without }) {
   const first = all.findIndex((file) => file.startsWith(values.from))
   if (first < 0) throw new Error(`${name} runs no tests of ${values.from}`)
   const tests = all.slice(first).filter((file) => file.includes(values.only))
@@ -121,11 +126,11 @@ async function testOn(name, { addon, tests: all, startsPrograms, budget, without
     // A process for each package: tests leave objects and mocks behind.
     for (const folder of new Set(tests.map((file) => /^\w+\/[^/]+\//.exec(file)[0]))) {
       const log = join(work, `log-${logs.length}`)
-      const options = ['--only', folder, '--without', JSON.stringify(without)]
+      const options = ['--only', folder, '--without', JSON.stringify(without), '--patience', String(patience)]
       const { passed, ending } = runOn(
         name,
         (path) => [path(join(work, 'tests/run.js')), '--root', path(root), '--log', path(log), ...options],
-        { cwd: root, log: join(work, 'output'), work, timeout: 30 * 60_000, budget },
+        { cwd: root, log: join(work, 'output'), work, timeout: patience * 30 * 60_000, budget },
       )
       if (!passed) failures.push(`${folder}: ${ending}`)
       logs.push(existsSync(log) ? readFileSync(log, 'utf8') : `${folder}: no test ran\n`)

@@ -1,5 +1,6 @@
 // Runs bundled test files in any JavaScript runtime:
-//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles] [--without JSON: by reason, a PATTERN of titles]
+//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles]
+//     [--without JSON: by reason, a PATTERN of titles] [--patience FACTOR of timeouts]
 // Tests that need a part of vitest which is not here, or a package of the machine, are skipped and printed.
 // The log is a file, as Node.js ends with EBADF on wine's console. Its last line is "N passed, N failed, N skipped".
 import { appendFileSync } from 'node:fs'
@@ -16,8 +17,10 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     pattern: { type: 'string', short: 't' },
     without: { type: 'string' },
+    patience: { type: 'string', default: '1' },
   },
 })
+const timeout = 180_000 * Number(values.patience)
 const say = (line) => (values.log === undefined ? console.log(line) : appendFileSync(values.log, `${line}\n`))
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const countText = (before = { passed: 0, failed: 0, skipped: 0 }) =>
@@ -70,7 +73,7 @@ function leaveOut(task) {
 const runner = {
   config: {
     ...{ root: values.root, setupFiles: [], passWithNoTests: true, maxConcurrency: 5, retry: 0, allowOnly: false },
-    ...{ sequence: { hooks: 'stack', setupFiles: 'list', seed: 1 }, testTimeout: 180_000, hookTimeout: 180_000 },
+    ...{ sequence: { hooks: 'stack', setupFiles: 'list', seed: 1 }, testTimeout: timeout, hookTimeout: timeout },
     ...{ includeTaskLocation: false, chaiConfig: {}, diffOptions: {}, tags: [], strictTags: false },
     testNamePattern: values.pattern === undefined ? undefined : new RegExp(values.pattern),
   },
