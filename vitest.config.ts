@@ -101,6 +101,13 @@ const BUDGETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   soak: { CUDNN_RNN_SOAK_CYCLES: '10000' },
 }
 
+/** Whether the addon of cpu is built, or a missing one is a failure. */
+const prebuilds = join(root, 'native/cpu/prebuilds')
+const hasAddon =
+  process.env['CUDNN_RNN_REQUIRE_NATIVE'] === '1' ||
+  (existsSync(prebuilds) &&
+    readdirSync(prebuilds).some((name) => name.startsWith(`${process.platform}-${process.arch}`)))
+
 export default defineConfig(({ mode }) => ({
   test: {
     globalSetup: 'scripts/temporary_folder.mjs',
@@ -118,7 +125,7 @@ export default defineConfig(({ mode }) => ({
         // CI shares its machines. `second_tries.mjs` names the tests that needed the second try.
         retry: process.env['CI'] === 'true' ? 1 : 0,
         exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
-        runner: join(root, 'scripts/testing/addonless_runner.ts'),
+        ...(hasAddon ? {} : { runner: join(root, 'scripts/testing/addonless_runner.ts') }),
         // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1', ...BUDGETS[mode] },
       },

@@ -3,10 +3,11 @@
 // npm's packages of both engines have the binaries. An engine that cannot be installed is skipped with a message. Build
 // first: npm run build.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { npmPackage } from '../build/npm_package.mjs'
+import { thisPlatform } from '../build/platforms.mjs'
 import ownTemporaryFolder from '../temporary_folder.mjs'
 
 ownTemporaryFolder()
@@ -78,6 +79,9 @@ if (process.platform !== 'linux' || process.arch !== 'x64') {
   console.log(`Engines: not tested on ${process.platform}-${process.arch}`)
   process.exit(0)
 }
+const hasAddon =
+  process.env.CUDNN_RNN_REQUIRE_NATIVE === '1' || existsSync(join(root, 'native/cpu/prebuilds', thisPlatform()))
+if (!hasAddon) console.log('Engines: cpu is skipped, as its addon is not built')
 let failures = 0
 for (const engine of ENGINES) {
   const binary = binaryOf(engine)
@@ -89,7 +93,7 @@ for (const engine of ENGINES) {
   const folder = mkdtempSync(join(root, 'packages/wasm/.engines-'))
   try {
     const threads = checkThreads(binary, engine, folder)
-    const demos = ['wasm', 'cpu'].map((backend) => checkDemo(binary, engine, folder, backend))
+    const demos = (hasAddon ? ['wasm', 'cpu'] : ['wasm']).map((backend) => checkDemo(binary, engine, folder, backend))
     console.log(`${engine.name} ${engine.release}: ${threads}; demo: ${demos.join(', ')}`)
   } catch (error) {
     failures++

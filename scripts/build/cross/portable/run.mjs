@@ -1,5 +1,6 @@
 // Runs bundled test files in any JavaScript runtime:
-//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles] [--without PATTERN of titles]
+//   RUNTIME run.js --root REPOSITORY --log FILE [--only PART of a file's name] [-t PATTERN of titles]
+//     [--without JSON: by reason, a PATTERN of titles] [--patience FACTOR of timeouts]
 // Tests that need a part of vitest which is not here, or a package of the machine, are skipped and printed.
 // The log is a file, as Node.js ends with EBADF on wine's console. Its last line is "N passed, N failed, N skipped".
 import { appendFileSync } from 'node:fs'
@@ -16,8 +17,10 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     pattern: { type: 'string', short: 't' },
     without: { type: 'string' },
+    patience: { type: 'string', default: '1' },
   },
 })
+const timeout = 180_000 * Number(values.patience)
 const say = (line) => (values.log === undefined ? console.log(line) : appendFileSync(values.log, `${line}\n`))
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const countText = (before = { passed: 0, failed: 0, skipped: 0 }) =>
@@ -26,7 +29,7 @@ const countText = (before = { passed: 0, failed: 0, skipped: 0 }) =>
     .join(', ')
 const title = (task) => (task.suite === undefined ? task.name : `${title(task.suite)} > ${task.name}`)
 
-const without = values.without === undefined ? undefined : new RegExp(values.without)
+const without = Object.entries(JSON.parse(values.without ?? '{}')).map(([reason, part]) => [reason, new RegExp(part)])
 /** Errors without vitest, a package of the machine or functions of Node.js since 20.11, and refusals of HDF5 on big-endian processors. */
 const UNPORTABLE =
   /is not in the portable runner|^Cannot find package '|\.glob is not a function|'node:\w+' does not provide|processor is big-endian|onnxruntime_binding/
@@ -61,17 +64,16 @@ function failSuites(task) {
 function leaveOut(task) {
   if (task.type === 'suite') for (const each of task.tasks) leaveOut(each)
   else {
-    const isNamed = task.mode === 'run' && without?.test(title(task))
-    if (isNamed) task.mode = 'skip'
-    if (task.mode !== 'run')
-      skip(`${task.file.filepath}: ${title(task)}`, isNamed ? 'named by --without' : 'on this system')
+    const [named] = (task.mode === 'run' && without.find(([, pattern]) => pattern.test(title(task)))) || []
+    if (named !== undefined) task.mode = 'skip'
+    if (task.mode !== 'run') skip(`${task.file.filepath}: ${title(task)}`, named ?? 'on this system')
   }
 }
 
 const runner = {
   config: {
     ...{ root: values.root, setupFiles: [], passWithNoTests: true, maxConcurrency: 5, retry: 0, allowOnly: false },
-    ...{ sequence: { hooks: 'stack', setupFiles: 'list', seed: 1 }, testTimeout: 180_000, hookTimeout: 180_000 },
+    ...{ sequence: { hooks: 'stack', setupFiles: 'list', seed: 1 }, testTimeout: timeout, hookTimeout: timeout },
     ...{ includeTaskLocation: false, chaiConfig: {}, diffOptions: {}, tags: [], strictTags: false },
     testNamePattern: values.pattern === undefined ? undefined : new RegExp(values.pattern),
   },
