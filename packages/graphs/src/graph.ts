@@ -112,8 +112,8 @@ export class Graph extends Inspectable {
    */
   async sequence(feeds: GraphFeeds, options: SequenceOptions = {}): Promise<GraphResults> {
     const action = 'compute a sequence'
-    const given = checkOptions(action, options, SEQUENCE_OPTIONS)
-    return wholeSequence(this.#runs, await this.#rows(action), feeds, given.chunk ?? 16)
+    const { chunk = 16 } = checkOptions(action, options, SEQUENCE_OPTIONS)
+    return wholeSequence(this.#runs, await this.#rows(action), feeds, chunk)
   }
 
   /** The recurrent parts as networks, by the names of their nodes; their weights can be trained and written back. */

@@ -116,9 +116,9 @@ export class FusedRNNCellAdaptor<State extends CellState> extends FusedWrapper<S
 
   constructor(cell: RNNCell<State>, options: FusedRNNCellAdaptorOptions = {}) {
     checkArguments('build FusedRNNCellAdaptor', { cell }, { cell: CELL })
-    const given = checkOptions('build FusedRNNCellAdaptor', options, OPTIONS)
+    const { useDynamicRnn = false } = checkOptions('build FusedRNNCellAdaptor', options, OPTIONS)
     super('FusedRNNCellAdaptor', cell)
-    this.useDynamicRnn = given.useDynamicRnn ?? false
+    this.useDynamicRnn = useDynamicRnn
   }
 
   /** The cell's own variables. */

@@ -109,9 +109,8 @@ interface InputOptions extends OptionsOf<typeof INPUT_OPTIONS> {}
 export function input(name: string, options: InputOptions): ModelValue {
   const action = 'make an input'
   checkArguments(action, { name }, { name: TEXT })
-  const given = checkOptions(action, options, INPUT_OPTIONS)
+  const { features, isSequence = true } = checkOptions(action, options, INPUT_OPTIONS)
   checkName(action, name)
-  const { features, isSequence = true } = given
   return new ModelValue({ name, signal: { isSequence, features } })
 }
 
@@ -160,8 +159,8 @@ export function apply(layer: LayerDefinition, value: ModelValue, options: ApplyO
   const action = 'apply a layer'
   checkIsLayer(action, layer)
   checkArguments(action, { value }, { value: VALUE })
-  const given = checkOptions(action, options, APPLY_OPTIONS)
-  return new ModelValue({ definition: layer, from: value, states: given.states ?? [], others: given.others ?? [] })
+  const { states = [], others = [] } = checkOptions(action, options, APPLY_OPTIONS)
+  return new ModelValue({ definition: layer, from: value, states, others })
 }
 
 const MERGE_OPTIONS = {
@@ -192,11 +191,11 @@ interface MergeOptions extends OptionsOf<typeof MERGE_OPTIONS> {}
 export function merge(by: MergeName, values: readonly ModelValue[], options: MergeOptions = {}): ModelValue {
   const action = 'merge values'
   checkArguments(action, { by, values }, { by: keyOf(MERGES), values: listOf(VALUE, 2) })
-  const given = checkOptions(action, options, MERGE_OPTIONS)
+  const { name } = checkOptions(action, options, MERGE_OPTIONS)
   const { count = values.length } = MERGES[by]
   if (count !== values.length)
     throw wrongGraph(`${action} by ${by}`, `there must be ${count}: current number is ${values.length}`)
-  return new ModelValue({ merge: by, name: given.name, from: [...values] })
+  return new ModelValue({ merge: by, name, from: [...values] })
 }
 
 /**

@@ -95,14 +95,14 @@ export class Dataset<T> implements AsyncIterable<T> {
   /** `transform` may be asynchronous; up to `concurrency` (default 1) run at a time, the order stays. */
   map<U>(transform: (value: T) => U | Promise<U>, options: MapOptions = {}): Dataset<U> {
     checkArguments(ACTION, { transform }, { transform: FUNCTION })
-    const given = checkOptions(ACTION, options, MAP_OPTIONS)
-    return new Dataset(mapped(this.#source, transform, given.concurrency ?? 1))
+    const { concurrency = 1 } = checkOptions(ACTION, options, MAP_OPTIONS)
+    return new Dataset(mapped(this.#source, transform, concurrency))
   }
 
   /** Random order within blocks of `bufferSize`; another one in each epoch when `repeat` follows. */
   shuffle(options: ShuffleOptions): Dataset<T> {
-    const given = checkOptions(ACTION, options, SHUFFLE_OPTIONS)
-    return new Dataset(shuffled(this.#source, given.bufferSize, given.seed ?? 0))
+    const { bufferSize, seed = 0 } = checkOptions(ACTION, options, SHUFFLE_OPTIONS)
+    return new Dataset(shuffled(this.#source, bufferSize, seed))
   }
 
   /** `count` passes, endless by default. */
@@ -113,8 +113,8 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   batch(size: number, options: BatchOptions = {}): Dataset<readonly T[]> {
     checkArguments(ACTION, { size }, { size: COUNT })
-    const given = checkOptions(ACTION, options, BATCH_OPTIONS)
-    return new Dataset(batched(this.#source, size, given.dropRemainder ?? false))
+    const { dropRemainder = false } = checkOptions(ACTION, options, BATCH_OPTIONS)
+    return new Dataset(batched(this.#source, size, dropRemainder))
   }
 
   /** Batches whose sequences [t,…] are joined time-major; `items` are the elements themselves, for labels. */
