@@ -65,7 +65,17 @@ ${START_HERE.map(([command, purpose]) => `  $ ${`${start} ${command}`.padEnd(sta
 Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,
     )
   for (const addCommand of COMMANDS) addCommand(program)
-  return program
+  return program.hook('preAction', (_, command) => checkNotEmpty(command))
+}
+
+/** An empty path would be the current folder: `--run "$RUN"` without a RUN. Only texts may be empty. */
+function checkNotEmpty(command: Command): void {
+  const given = command.opts()
+  const option = command.options.find((each) => given[each.attributeName()] === '' && !each.flags.endsWith('<text>'))
+  const place = command.args.indexOf('')
+  const argument = place < 0 ? undefined : command.registeredArguments.slice(0, place + 1).at(-1)
+  const empty = option?.flags ?? (argument && `<${argument.name()}>`)
+  if (empty !== undefined) command.error(`error: ${empty} must not be empty`)
 }
 
 /**

@@ -35,6 +35,9 @@ describe('the command line', () => {
     ['layout --units 1.5', 'It must be an integer >= 1.'],
     ['inspect --jsonl a', 'Did you mean --json?'],
     ['verify', "missing required argument 'checkpoint'"],
+    ['inspect ', '<checkpoint> must not be empty'],
+    ['forecast --run  --csv a.csv', '--run <dir> must not be empty'],
+    ['classify --run runs/a --format text a.txt ', '<files> must not be empty'],
   ])('refuses %s as usage, with exit code 2 and a pointer to the help', async (line, message) => {
     const { exitCode, stdout, stderr } = await run(...line.split(' '))
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })

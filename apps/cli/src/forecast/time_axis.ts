@@ -146,7 +146,10 @@ function evenSteps(times: readonly number[]): Steps[] {
   return [{ ...found, ...(areDays && isOff && { offStep: 1 + steps.findIndex((step) => step % usual !== 0) }) }]
 }
 
-/** Months, quarters or years: on one day of the month, its end, or its first or last working day. */
+/**
+ * Months, quarters or years: on one day of the month, its end, its first or last working day, or a day of the week such as the
+ * third or the last Friday.
+ */
 function stepsOfMonths(times: readonly number[]): Steps[] {
   const usual = upperMedian(differences(times))
   if (usual < 28 * DAY) return []
@@ -156,11 +159,14 @@ function stepsOfMonths(times: readonly number[]): Steps[] {
   if (!areDistinct(places)) return []
   const days = times.map((time) => new Date(time).getUTCDate())
   const ofMonth = (day: number) => (month: number) => Math.min(day, daysOfMonth(month))
+  const weekday = upperMedian(times.map((time) => new Date(time).getUTCDay()))
   // The largest day, as shorter months lack it; the upper median if dates follow no rule.
   const rules = [
     ofMonth(days.reduce((a, b) => Math.max(a, b))),
     lastWorkingDay,
     firstWorkingDay,
+    nthOfWeek(weekday, Math.ceil(upperMedian(days) / 7)),
+    lastOfWeek(weekday),
     ofMonth(upperMedian(days)),
   ]
   const offOf = (rule: (month: number) => number) => months.filter((month, n) => rule(month) !== days[n]).length
@@ -190,6 +196,14 @@ function lastWorkingDay(month: number): number {
 
 function firstWorkingDay(month: number): number {
   return 1 + ({ 0: 1, 6: 2 }[weekdayOf(month, 1)] ?? 0)
+}
+
+function nthOfWeek(weekday: number, n: number): (month: number) => number {
+  return (month) => 1 + mod(weekday - weekdayOf(month, 1), 7) + 7 * (n - 1)
+}
+
+function lastOfWeek(weekday: number): (month: number) => number {
+  return (month) => daysOfMonth(month) - mod(weekdayOf(month, daysOfMonth(month)) - weekday, 7)
 }
 
 /** A time of the day or of the week is of the calendar if it occurs this often, relative to the most frequent one. */

@@ -67,6 +67,17 @@ const lastWorkday = (year: number, month: number) => {
   return day
 }
 
+const firstFriday = (year: number, month: number) => {
+  let day = 1
+  while (new Date(Date.UTC(year, month, day)).getUTCDay() !== 5) day++
+  return day
+}
+const lastMonday = (year: number, month: number) => {
+  let day = lastDay(year, month)
+  while (new Date(Date.UTC(year, month, day)).getUTCDay() !== 1) day--
+  return day
+}
+
 const WAYS: readonly Way[] = [
   ...[1, 5, 10, 30].map((seconds) => evenly(`${seconds} s`, seconds * 1000, 'second')),
   ...[1, 5, 10, 15, 20, 30].map((each) => evenly(`${each} minutes`, each * MINUTE, 'minute')),
@@ -88,6 +99,8 @@ const WAYS: readonly Way[] = [
     ),
     byMonth(`${months} months, their end`, months, lastDay, 'day'),
     byMonth(`${months} months, last working day`, months, lastWorkday, 'day'),
+    byMonth(`${months} months, third Friday`, months, (year, month) => firstFriday(year, month) + 14, 'day'),
+    byMonth(`${months} months, last Monday`, months, lastMonday, 'day'),
   ]),
   byMonth('months', 1, () => 1, 'month'),
   byMonth('quarters', 3, () => 1, 'quarter'),
