@@ -49,12 +49,16 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
   )
 }
 
-/** An empty variable counts as none: the folder would be the current one. */
-function cacheFolder(): string {
+/**
+ * An empty variable counts as none: the folder would be the current one.
+ *
+ * @param home throws for a user without an entry, as in some containers
+ */
+export function cacheFolder(home: () => string = homedir): string {
   const { CUDNN_RNN_CACHE: own, XDG_CACHE_HOME: caches } = process.env
   if (own) return own
   try {
-    return join(caches || join(homedir(), '.cache'), 'cudnn-rnn')
+    return join(caches || join(home(), '.cache'), 'cudnn-rnn')
   } catch (cause) {
     const message = 'Cannot keep data packages as the user has no home folder: name a folder by CUDNN_RNN_CACHE'
     throw codedRangeError('ERR_DATA_PACKAGE', message, { cause })

