@@ -3,6 +3,7 @@ import { elementCount } from '@cudnn-rnn/canonical'
 import { type CheckedRow, EXAMPLE_SIZES, exampleShape, type Pattern } from '@cudnn-rnn/ops/executor'
 
 const LEADING = [2, 3]
+type OptionRule = CheckedRow['options'][number]['rule']
 /** A wrong value of an argument, and the code of its refusal. */
 type Fault = readonly [title: string, code: string, value: unknown]
 /** A call that must be refused. */
@@ -45,14 +46,14 @@ export function wrongCalls(checked: CheckedRow, backend: Backend, elsewhere: Bac
     }
   }
   for (const { index, name: option, rule } of positional) {
-    for (const [k, [value, code]] of rule.wrong.entries()) {
+    for (const [k, [value, code]] of optionFaults(name, option, rule).entries()) {
       refuse(`${option}, wrong value ${k}`, code, (given) => {
         given[index] = value
       })
     }
   }
   for (const { name: option, rule } of options) {
-    for (const [k, [value, code]] of rule.wrong.entries()) {
+    for (const [k, [value, code]] of optionFaults(name, option, rule).entries()) {
       refuse(`${option}, wrong value ${k}`, code, (given) =>
         Object.assign(given[optionsIndex] as object, { [option]: value }),
       )
@@ -67,6 +68,42 @@ export function wrongCalls(checked: CheckedRow, backend: Backend, elsewhere: Bac
     )
   }
   return calls
+}
+
+/** Values of {@link OptionRule}, and of arguments that are checked with the operands, each with its code. */
+function optionFaults(
+  row: string,
+  option: string,
+  { wrong, code, otherKinds = [], example }: OptionRule,
+): [unknown, string][] {
+  return [
+    ...(row === 'ctcLoss' ? ctcFaults(option, example) : []),
+    ...otherKinds.map((value): [unknown, string] => [value, 'ERR_INVALID_OPTION_TYPE']),
+    ...wrong.map((value): [unknown, string] => [value, code ?? 'ERR_INVALID_OPTION']),
+  ]
+}
+
+function ctcFaults(option: string, example: unknown): [unknown, string][] {
+  if (option === 'labels') {
+    return [
+      [undefined, 'ERR_NOT_A_TENSOR'],
+      [{ data: new Float32Array(2), shape: [2, 1] }, 'ERR_DTYPE'],
+      [{ data: new Int32Array(3), shape: [3, 1] }, 'ERR_SHAPE'],
+      [{ ...(example as object), data: Int32Array.of(0, 2, 0, 1) }, 'ERR_CTC_LABEL'],
+    ]
+  }
+  const changed = (changes: object) => ({ ...(example as object), ...changes })
+  return [
+    [null, 'ERR_INVALID_OPTION_TYPE'],
+    [{}, 'ERR_CTC_BLANK'],
+    [changed({ axis: 1 }), 'ERR_UNKNOWN_OPTION'],
+    [changed({ blank: 3 }), 'ERR_CTC_BLANK'],
+    [changed({ logitLengths: [4, 5] }), 'ERR_SEQUENCE_LENGTHS'],
+    [changed({ labelLengths: [2] }), 'ERR_SEQUENCE_LENGTHS'],
+    [changed({ infeasible: 'x' }), 'ERR_INVALID_OPTION'],
+    [changed({ mergeRepeated: 1 }), 'ERR_INVALID_OPTION_TYPE'],
+    [changed({ rowWeights: [1] }), 'ERR_SHAPE'],
+  ]
 }
 
 function setOperand(given: unknown[], index: number, { name, key }: Pattern, value: unknown): void {

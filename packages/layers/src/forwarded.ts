@@ -1,7 +1,7 @@
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { checkTensor, type GradientTape, Value } from '@cudnn-rnn/ops/executor'
+import { checkTensor, type GradientTape, isValue, type Value } from '@cudnn-rnn/ops/executor'
 
 export type LayerGradients = {
   /** Undefined for class ids, which have none. */
@@ -30,7 +30,7 @@ export interface Forwarded {
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_NOT_AWAITED`; RangeError `ERR_SECOND_ORDER`, unless its output is a value of the tape
  */
 export function forwardedOf({ recording }: GradientTape, result: Value | Forwarded): Forwarded {
-  const isLong = !(result instanceof Value) && (result as Forwarded | undefined)?.output instanceof Value
+  const isLong = !isValue(result) && isValue((result as Forwarded | undefined)?.output)
   const output = recording.result('end a tape', isLong ? result.output : result)
   if (!isLong) return { output }
   const { lengths, outputs, states } = result as Forwarded

@@ -15,10 +15,11 @@ import {
   checkTensor,
   type GradientTape,
   handleOf,
+  isValue,
   onTape,
   Recording,
   tapeRule,
-  Value,
+  type Value,
 } from '@cudnn-rnn/ops/executor'
 import { type Forwarded, forwardedOf, type LayerGradients, type LayerInput } from './forwarded.js'
 import type { LayerBuild } from './layer_build.js'
@@ -381,9 +382,9 @@ export function checkedTensor(
   const leading = isSequence ? ['T', 'B'] : ['B']
   const rule =
     features === null ? ({ dtype: 'int32', shape: leading } as const) : { dtype, shape: [...leading, features] }
-  const isValue = input instanceof Value
-  const taken = checkTensor(action, name, isValue ? input.tensor : (input as TensorLike), rule)
-  if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return isValue ? input : taken
+  const onTape = isValue(input) ? input : undefined
+  const taken = checkTensor(action, name, onTape?.tensor ?? (input as TensorLike), rule)
+  if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return onTape ?? taken
   throw codedRangeError(
     'ERR_EMPTY_BATCH',
     `Cannot ${action} as there must be at least one row${isSequence ? ' and one step' : ''}: current shape is [${taken.shape.join(',')}]`,

@@ -8,7 +8,7 @@ import {
   type OptionsOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import { Value } from '@cudnn-rnn/ops/executor'
+import { isValue, type Value } from '@cudnn-rnn/ops/executor'
 import type { Forwarded } from './forwarded.js'
 import type { LayerConfig, LayerDefinition } from './layer.js'
 import type { LayerInitializer } from './layer_build.js'
@@ -100,9 +100,9 @@ function checkedOutput<Result extends Value | Forwarded>(
   { shape: given }: Value,
   result: Result,
 ): Result {
-  const output = result instanceof Value ? result : (result as Forwarded | undefined)?.output
+  const output = isValue(result) ? result : (result as Forwarded | undefined)?.output
   // Any other result is refused where tapes end.
-  if (!(output instanceof Value)) return result
+  if (!isValue(output)) return result
   const { shape } = output
   const rank = signal.isSequence ? 3 : 2
   if (shape.length === rank && shape.at(-1) === signal.features && shape.at(-2) === given.at(-2)) return result

@@ -1,7 +1,7 @@
 import { checkedElsewhere, checkOptions, optional, type OptionsOf, SIGNAL } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor, Rnn, RnnInputGradients, TensorLike } from '@cudnn-rnn/ops'
 import type { CellMode } from '@cudnn-rnn/canonical'
-import { type Operand, type TapeHandle, Value } from '@cudnn-rnn/ops/executor'
+import { isValue, type Operand, type TapeHandle, type Value } from '@cudnn-rnn/ops/executor'
 
 // The executor checks tensors and lengths, against the input's shape.
 export const STATE_OPTIONS = {
@@ -74,8 +74,8 @@ export async function recordedRun(
   if (state !== null) checkOptions<object>(ACTION, state, STATE_OPTIONS)
   const given = { input, params, inputH: state?.h ?? null, inputC: state?.c ?? null }
   const taken = OPERANDS.map((name) => recording.operand(ACTION, name, given[name]))
-  const [x, weights, h, c] = taken.map((own) => (own instanceof Value ? own.tensor : own))
-  const operands = taken.map((own) => (own instanceof Value ? own : undefined))
+  const [x, weights, h, c] = taken.map((own) => (isValue(own) ? own.tensor : own))
+  const operands = taken.map((own) => (isValue(own) ? own : undefined))
   const training = recording.differentiates(operands)
   const forward = rnn.forward({
     ...{ input: x as TensorLike, params: weights as TensorLike, sequenceLengths: lengths, training },

@@ -26,7 +26,7 @@ import {
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { type GradientTape, ofDtype, type Operand, TapeHandle, type Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, isTapeHandle, ofDtype, type Operand, type Value } from '@cudnn-rnn/ops/executor'
 import type { LSTMOutputGradients } from './call_result.js'
 import { checkCreateParamsOptions, type CreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
@@ -206,7 +206,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   ): Promise<RecordedRunResult<Cell>>
   async run(...given: readonly unknown[]): Promise<unknown> {
     const [t, ...rest] = given
-    if (t instanceof TapeHandle) {
+    if (isTapeHandle(t)) {
       const [params, input, options = {}] = rest as [unknown, Operand, RecordedRunOptions?]
       return await recordedRun(t, this.#rnn, params, input, options)
     }

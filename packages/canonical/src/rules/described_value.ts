@@ -64,10 +64,8 @@ function describeObject(value: object): string {
   }
 }
 
-/** Undefined for objects without one, and for names that a minifier made. Calls no getter of the value. */
+/** Undefined for plain objects, and for names that a minifier made. */
 function classNameOf(value: object): string | undefined {
-  const type: unknown = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(value) ?? {}, 'constructor')?.value
-  if (typeof type !== 'function' || typeof type.name !== 'string') return undefined
-  const name = /^_?([A-Z]\w{2,})$/.exec(type.name)?.[1]
+  const name = /^_?([A-Z]\w{2,})$/.exec(String(Object.getPrototypeOf(value)?.constructor?.name))?.[1]
   return name === 'Object' ? undefined : name
 }

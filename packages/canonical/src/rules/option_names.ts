@@ -66,7 +66,7 @@ export function choiceAdvice(value: unknown, known: readonly string[]): string |
 
 /** The one of `known` that `name` was probably meant to be: by another library's name for it, or by its letters. */
 function suggestedName(name: string, known: readonly string[], mostErrors: number): string | undefined {
-  const meant = OTHER_NAMES.get(plain(name))
+  const meant = OTHER_NAMES.get(plain(name).replace(/(.)loss$/, '$1'))
   return known.find((each) => each === meant) ?? nearest(name, known, mostErrors)
 }
 
@@ -107,49 +107,34 @@ function namesOf(action: string, options: object): string[] {
   throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
 }
 
-/** Options of other libraries, and values of options, in plain letters, and their names here. */
-const OTHER_NAMES = new Map([
-  ['hiddensize', 'numUnits'],
-  ['hiddendim', 'numUnits'],
-  ['units', 'numUnits'],
-  ['outfeatures', 'units'],
-  ['bidirectional', 'direction'],
-  ['projsize', 'numProj'],
-  ['lr', 'learningRate'],
-  ['validationdata', 'validation'],
-  ['validationsplit', 'validation'],
-  ['callbacks', 'onStep'],
-  ['verbose', 'progress'],
-  ['patience', 'earlyStopping'],
-  ['restorebestweights', 'earlyStopping'],
-  ['monitor', 'metric'],
-  ['knownahead', 'isKnownAhead'],
-  ['gradientaccumulationsteps', 'accumulate'],
-  ['maxnorm', 'clipNorm'],
-  ['clipgradnorm', 'clipNorm'],
-  ['maxlr', 'peak'],
-  ['totalsteps', 'steps'],
-  ['p', 'rate'],
-  ['inputdim', 'size'],
-  ['vocabsize', 'size'],
-  ['numembeddings', 'size'],
-  ['outputdim', 'units'],
-  ['embeddingdim', 'units'],
-  ['crossentropy', 'softmax_cross_entropy'],
-  ['crossentropyloss', 'softmax_cross_entropy'],
-  ['categoricalcrossentropy', 'softmax_cross_entropy'],
-  ['sparsecategoricalcrossentropy', 'softmax_cross_entropy'],
-  ['nllloss', 'softmax_cross_entropy'],
-  ['bce', 'sigmoid_cross_entropy'],
-  ['bcewithlogitsloss', 'sigmoid_cross_entropy'],
-  ['binarycrossentropy', 'sigmoid_cross_entropy'],
-  ['mse', 'mean_squared_error'],
-  ['mseloss', 'mean_squared_error'],
-  ['mae', 'mean_absolute_error'],
-  ['l1loss', 'mean_absolute_error'],
-  ['swish', 'silu'],
-  ['both', 'bidirectional'],
-])
+/** Names of options and of their values, with the names in other libraries in plain letters, losses without `loss`. */
+const OTHER_NAMES = new Map(
+  Object.entries({
+    numUnits: 'hiddensize hiddendim units',
+    units: 'outfeatures outputdim embeddingdim',
+    direction: 'bidirectional',
+    numProj: 'projsize',
+    learningRate: 'lr',
+    validation: 'validationdata validationsplit',
+    onStep: 'callbacks',
+    progress: 'verbose',
+    earlyStopping: 'patience restorebestweights',
+    metric: 'monitor',
+    isKnownAhead: 'knownahead',
+    accumulate: 'gradientaccumulationsteps',
+    clipNorm: 'maxnorm clipgradnorm',
+    peak: 'maxlr',
+    steps: 'totalsteps',
+    rate: 'p',
+    size: 'inputdim vocabsize numembeddings',
+    softmax_cross_entropy: 'crossentropy categoricalcrossentropy sparsecategoricalcrossentropy nll',
+    sigmoid_cross_entropy: 'bce bcewithlogits binarycrossentropy',
+    mean_squared_error: 'mse',
+    mean_absolute_error: 'mae l1',
+    silu: 'swish',
+    bidirectional: 'both',
+  }).flatMap(([name, others]) => others.split(' ').map((other) => [other, name] as const)),
+)
 
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
 const LABELS = 'Labels come in the examples, { input, label }, or in the batches.'

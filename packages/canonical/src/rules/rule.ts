@@ -290,7 +290,7 @@ export function methods<const Names extends readonly string[]>(
 }
 
 /**
- * Whether a value is an object that has a member `name`. `instanceof` of a class whose instances pass from package to package asks this,
+ * Whether a value is an object that has a member `name`. A class whose instances pass from package to package asks this,
  * as a program may hold two copies of the class: from ECMAScript and CommonJS modules, or from a linked package.
  */
 export function hasMember(value: unknown, name: string): boolean {

@@ -13,7 +13,7 @@ import type { CellState, FloatTensor, RNNCell, StateSize, StateTree } from '@cud
 import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/ops'
-import { type GradientTape, type Operand, Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, isValue, type Operand, type Value } from '@cudnn-rnn/ops/executor'
 import { type Forwarded, hostTensor, type LayerInput } from '../forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from '../layer.js'
 import type { LayerBuild } from '../layer_build.js'
@@ -156,10 +156,10 @@ export class CellLayer extends Layer {
     if (this.#runsOnTensors || (pass.isLinked === true && t.isTraining)) return this.#forwardOnTensors(t, x, pass)
     const { lengths, states, keepsStates } = pass
     const { recording, isTraining, made } = t
-    const input = x instanceof Value ? x : undefined
+    const input = isValue(x) ? x : undefined
     const operands = [input, ...this.variables.map((variable) => t.value(variable))]
     const inputs = input?.tensor ?? (x as TensorLike)
-    const initial = states?.map((state) => (state instanceof Value ? state.tensor : state)) ?? null
+    const initial = states?.map((state) => (isValue(state) ? state.tensor : state)) ?? null
     const run = await this.#runOnHost(inputs, initial, { isTraining, lengths, keepsStates })
     const [output, ...final] = run.results.map((tensor, k) => recording.newValue(tensor, isTraining && k === 0, made))
     if (!isTraining) run.dispose()

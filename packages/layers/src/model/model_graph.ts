@@ -1,6 +1,6 @@
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { type GradientTape, onTape, Recording, type RowNumbers, Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, isValue, onTape, Recording, type RowNumbers, type Value } from '@cudnn-rnn/ops/executor'
 import { forwardedOf, type LayerInput } from '../forwarded.js'
 import { MERGES, type MergeName } from '../kinds/merges.js'
 import type { Layer, LayerDefinition, Pass } from '../layer.js'
@@ -259,7 +259,7 @@ export class ModelGraph {
         if (part !== 0 || source < inputs.length) continue
         const rest = (left.get(operands[k]) ?? 0) - 1
         left.set(operands[k], rest)
-        if (rest === 0 && operands[k] instanceof Value) t.free(operands[k])
+        if (rest === 0 && isValue(operands[k])) t.free(operands[k])
       }
     }
     return { outputs: this.outputs.map(({ value }) => t.value(valueAt(value))), states: kept }

@@ -1,7 +1,7 @@
 import { describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import { type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { Value } from '@cudnn-rnn/ops/executor'
+import { isValue } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
 import { checkedLengths, checkedTensor, type SequenceLengths } from '../layer.js'
 import type { ModelGraph, PlanInput } from './model_graph.js'
@@ -22,7 +22,7 @@ export class ModelInputs {
 /** Whether tensors are given by names. */
 export function isNamed<Element>(given: unknown): given is Readonly<Record<string, Element>> {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) return false
-  if (given instanceof Value || isBackendTensor(given)) return false
+  if (isValue(given) || isBackendTensor(given)) return false
   const { data, shape } = given as Partial<Tensor>
   return !(ArrayBuffer.isView(data) || Array.isArray(data)) && !Array.isArray(shape)
 }

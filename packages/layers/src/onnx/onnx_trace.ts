@@ -1,7 +1,7 @@
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { CHECKED_ROWS, handleOf, ofDtype, Philox, Recording, Value } from '@cudnn-rnn/ops/executor'
+import { CHECKED_ROWS, handleOf, isValue, ofDtype, Philox, Recording, type Value } from '@cudnn-rnn/ops/executor'
 import { forwardedOf, type LayerInput } from '../forwarded.js'
 import type { Layer, Pass } from '../layer.js'
 import type { OnnxGraph } from './onnx_graph.js'
@@ -96,7 +96,7 @@ async function traceOf(
   const { value } = t
   traced('value', (given) => {
     const made = value.call(t, given as LayerInput)
-    if (!(given instanceof Value)) constants.add(made.tensor)
+    if (!isValue(given)) constants.add(made.tensor)
     return made
   })
   traced('scope', (body) => (body as Method)(t))
@@ -183,7 +183,7 @@ async function nodesOf(
 
 /** The identity of an operand: values of one tensor are one. */
 function keyOf(operand: unknown): unknown {
-  if (operand instanceof Value) return operand.tensor
+  if (isValue(operand)) return operand.tensor
   return operand instanceof Variable ? operand.value : operand
 }
 

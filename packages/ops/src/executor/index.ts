@@ -83,8 +83,8 @@ export { viewOffset, type Walk, walkCount } from './operations/walk.js'
 export { Program, type ProgramCompute, placeOf } from './tape/program.js'
 export { type Entry, type Operand, Recording } from './tape/recording.js'
 export { type Cell, type CellState, type ScanOptions, type ScanResult, scan, tapeRule } from './tape/scan.js'
-export { type GradientTape, handleOf, TapeHandle, type TapeOperations } from './tape/tape_handle.js'
-export { Value } from './tape/value.js'
+export { type GradientTape, handleOf, isTapeHandle, type TapeHandle, type TapeOperations } from './tape/tape_handle.js'
+export { isValue, Value } from './tape/value.js'
 export { grad, infer, lossGradients, onTape, type ValueAndGradients, valueAndGrad } from './tape/value_and_grad.js'
 export {
   backendOf,

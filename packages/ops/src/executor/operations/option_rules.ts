@@ -2,6 +2,7 @@ import { describeValue, elementCount } from '@cudnn-rnn/canonical'
 import {
   checkOptionValues,
   codedRangeError,
+  type ErrorCode,
   FLAG,
   integerIn,
   invalidOption,
@@ -25,9 +26,13 @@ export interface OptionRule<Value> {
   readonly isOptional?: true
   /** The names that kernels number by their places. */
   readonly names?: readonly string[]
-  /** Values for tests: one that is taken, and some that are refused, each with its code. */
+  /** Values for tests: one that is taken, some that are refused, and the code of these. */
   readonly example?: unknown
-  readonly wrong: readonly (readonly [value: unknown, code: string])[]
+  readonly wrong: readonly unknown[]
+  /** Default: `ERR_INVALID_OPTION`, or `ERR_INVALID_OPTION_TYPE` by a rule of arguments. */
+  readonly code?: ErrorCode
+  /** Values of another kind, which are refused by `ERR_INVALID_OPTION_TYPE`. */
+  readonly otherKinds?: readonly unknown[]
 }
 
 /** One of a few names; RangeError `ERR_INVALID_OPTION`. */
@@ -40,7 +45,7 @@ export function choice<Name extends string>(names: readonly Name[]): OptionRule<
     },
     names,
     example: names[0],
-    wrong: ['x', undefined, 1].map((value) => [value, 'ERR_INVALID_OPTION']),
+    wrong: ['x', undefined, 1],
   }
 }
 
@@ -53,11 +58,8 @@ function ruled<Value>(rule: Rule<Value>, example: NoInfer<Value>, ...refused: re
       return value as Value
     },
     example,
-    wrong: [
-      [undefined, 'ERR_INVALID_OPTION_TYPE'],
-      [[1], 'ERR_INVALID_OPTION_TYPE'],
-      ...refused.map((value) => [value, 'ERR_INVALID_OPTION'] as const),
-    ],
+    otherKinds: [undefined, [1]],
+    wrong: refused,
   }
 }
 
@@ -77,7 +79,9 @@ export function hyperparameter(minimum: number, example: number): OptionRule<num
   const below = minimum === Number.NEGATIVE_INFINITY ? [] : [minimum - 1]
   return {
     ...ruled(finite(below.length === 0 ? {} : { minimum }), example),
-    wrong: [Number.NaN, 'x', undefined, ...below].map((value) => [value, 'ERR_HYPERPARAMETER']),
+    otherKinds: [],
+    wrong: [Number.NaN, 'x', undefined, ...below],
+    code: 'ERR_HYPERPARAMETER',
   }
 }
 
@@ -91,7 +95,7 @@ export function columnIndex(words: string, most: (numbers: Numbers) => number, e
       throw invalidOption(action, option, `an integer in 0..${maximum}`, value)
     },
     example,
-    wrong: [-1, 99, 0.5, '1'].map((value) => [value, 'ERR_INVALID_OPTION']),
+    wrong: [-1, 99, 0.5, '1'],
   }
 }
 
@@ -105,7 +109,8 @@ export function optional<Value>(
     complete: (action, option, value, numbers, sizes) =>
       value === undefined ? fallback(numbers, sizes) : rule.complete(action, option, value, numbers, sizes),
     isOptional: true,
-    wrong: rule.wrong.filter(([value]) => value !== undefined),
+    wrong: rule.wrong.filter((value) => value !== undefined),
+    otherKinds: rule.otherKinds?.filter((value) => value !== undefined) ?? [],
   }
 }
 
@@ -118,7 +123,7 @@ export const MAXIMUM: OptionRule<number> = optional(
       if (isRelu && typeof value === 'number' && value > 0) return value
       throw invalidOption(action, option, isRelu ? 'a number > 0' : `absent for ${numbers['activation']}`, value)
     },
-    wrong: [0, Number.NaN, '6', null].map((value) => [value, 'ERR_INVALID_OPTION']),
+    wrong: [0, Number.NaN, '6', null],
   },
   () => Number.POSITIVE_INFINITY,
 )
@@ -151,7 +156,7 @@ function axisRule(words: string, more: number): OptionRule<number> {
       throw invalidOption(action, option, `an integer in ${-rank - more}..${rank + more - 1}`, value)
     },
     example: 0,
-    wrong: [99, -99, 0.5, '1', null].map((value) => [value, 'ERR_INVALID_OPTION']),
+    wrong: [99, -99, 0.5, '1', null],
   }
 }
 
@@ -169,7 +174,7 @@ export const AXES: OptionRule<readonly number[]> = optional(
       throw invalidOption(action, option, `an array of different integers in ${-rank}..${rank - 1}`, value)
     },
     example: [-1],
-    wrong: [[99], [0, 0], [0.5], 'x', 1, null].map((value) => [value, 'ERR_INVALID_OPTION']),
+    wrong: [[99], [0, 0], [0.5], 'x', 1, null],
   },
   (_, { rank }) => Array.from({ length: rank }, (_each, axis) => axis),
 )
@@ -183,7 +188,7 @@ export const ORDER: OptionRule<readonly number[]> = {
     throw invalidOption(action, option, `each of the numbers 0..${rank - 1}`, value)
   },
   example: [1, 0],
-  wrong: [[0], [0, 0], [0, 2], 'x', undefined].map((value) => [value, 'ERR_INVALID_OPTION']),
+  wrong: [[0], [0, 0], [0, 2], 'x', undefined],
 }
 
 /** An integer in 0..`most` for each dimension. */
@@ -203,7 +208,7 @@ function perDimension(
       throw invalidOption(action, option, `an array of integers from 0 to those of [${limits.join(',')}]`, value)
     },
     example,
-    wrong: [[0], [0, -1], [0, 0.5], [0, 2 ** 60], 'x', undefined].map((value) => [value, 'ERR_INVALID_OPTION']),
+    wrong: [[0], [0, -1], [0, 0.5], [0, 2 ** 60], 'x', undefined],
   }
 }
 
@@ -234,7 +239,8 @@ function shapeRule(
       )
     },
     example,
-    wrong: ['6', [-2, -3], [1.5, 4], 6, undefined, ...wrong].map((value) => [value, 'ERR_SHAPE']),
+    wrong: ['6', [-2, -3], [1.5, 4], 6, undefined, ...wrong],
+    code: 'ERR_SHAPE',
   }
 }
 
@@ -268,14 +274,11 @@ export const RESULT_SIZE: OptionRule<number> = {
   complete: (action, _, value, numbers) =>
     checkDimensions(action, [value as number, Math.max(0, numbers['columns'])])[0],
   example: 6,
-  wrong: [-1, 1.5, Number.NaN, 2 ** 60, '6', undefined].map((value) => [value, 'ERR_SHAPE']),
+  wrong: [-1, 1.5, Number.NaN, 2 ** 60, '6', undefined],
+  code: 'ERR_SHAPE',
 }
 
 /** Checked with the operands, by the row's `complete`. */
-export function checkedWithOperands<Value>(
-  words: string,
-  example: Value,
-  wrong: OptionRule<Value>['wrong'],
-): OptionRule<Value> {
-  return { words, complete: (_action, _option, value) => value as Value, example, wrong }
+export function checkedWithOperands<Value>(words: string, example: Value): OptionRule<Value> {
+  return { words, complete: (_action, _option, value) => value as Value, example, wrong: [] }
 }

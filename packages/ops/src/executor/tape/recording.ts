@@ -1,7 +1,7 @@
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { Value } from './value.js'
+import { isValue, Value } from './value.js'
 import { isVariable, type TapeVariable } from './variables.js'
 
 /** Operands of operations on a tape. All but values and variables are constants, and so are variables that are not listed. */
@@ -76,7 +76,7 @@ export class Recording {
    * @throws RangeError `ERR_SECOND_ORDER`; TypeError `ERR_NOT_AWAITED`
    */
   operand(action: string, name: string, given: unknown): Taken {
-    if (given instanceof Value) {
+    if (isValue(given)) {
       if (given.isOf(this)) return given
       throw codedRangeError(
         'ERR_SECOND_ORDER',
@@ -103,7 +103,7 @@ export class Recording {
    */
   value(action: string, name: string, given: unknown, made: Value[]): Value {
     const operand = this.operand(action, name, given)
-    if (operand instanceof Value) return operand
+    if (isValue(operand)) return operand
     if (!isBackendTensor(operand)) return this.newValue(this.backend.tensor(operand as never), false, made)
     if (this.backend.owns(operand)) return this.#leaf(operand as BackendTensor)
     throw codedTypeError(
@@ -257,7 +257,7 @@ export class Recording {
    */
   result(action: string, given: unknown): Value {
     const value = this.operand(action, 'the result', given)
-    if (value instanceof Value) return value
+    if (isValue(value)) return value
     throw codedTypeError(
       'ERR_NOT_A_TENSOR',
       `Cannot ${action} as the function must return a value of its tape: current value is ${describeValue(given)}`,

@@ -6,7 +6,7 @@ import type { CheckedRow } from '../operations/checked_row.js'
 import type { GradientRule, GradientsByKey } from '../operations/row.js'
 import { GradientOperations } from './gradient_operations.js'
 import type { Entry, Passed, Recording, Taken } from './recording.js'
-import { Value } from './value.js'
+import { isValue, type Value } from './value.js'
 
 type Read = Readonly<Record<string, unknown>>
 type Method = (...given: readonly unknown[]) => unknown
@@ -147,7 +147,7 @@ class RowEntry implements Entry {
     const tensor = tensorOf(own)
     if (tensor === undefined || tensor === null) return tensor
     if (!isBackendTensor(tensor)) return { data: tensor.data.slice() as never, shape: [...tensor.shape] }
-    if (own instanceof Value) this.held.push(own.tensor)
+    if (isValue(own)) this.held.push(own.tensor)
     this.#versions.note(key, tensor as VersionedTensor)
     return tensor
   }
@@ -158,15 +158,15 @@ function isListOf(taken: Taken | readonly Taken[]): taken is readonly Taken[] {
 }
 
 function valueOrNone(taken: Taken): Value | undefined {
-  return taken instanceof Value ? taken : undefined
+  return isValue(taken) ? taken : undefined
 }
 
 function isDifferentiated(taken: Taken): boolean {
-  return taken instanceof Value && taken.isDifferentiated
+  return isValue(taken) && taken.isDifferentiated
 }
 
 function tensorOf(taken: Taken): TensorLike | undefined {
-  return taken instanceof Value ? taken.tensor : taken
+  return isValue(taken) ? taken.tensor : taken
 }
 
 /** A call of a row whose gradient is to be computed. */
@@ -219,7 +219,7 @@ function ruleGradients(
   const wants = (key: string) =>
     [taken[operands.findIndex(({ pattern }) => pattern.key === key)]]
       .flat()
-      .some((own) => own instanceof Value && own.isDifferentiated)
+      .some((own) => isValue(own) && own.isDifferentiated)
   return pass(dy, {
     ...{ read, shapes, wants, options: given, ops: operations.ops },
     zeros: (shape) => operations.zeros(shape),

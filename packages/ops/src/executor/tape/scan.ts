@@ -13,8 +13,8 @@ import {
 import { DTYPES, isBackendTensor } from '@cudnn-rnn/ops'
 import { checkSequenceLengths } from '../arguments/sequence_lengths.js'
 import type { Operand } from './recording.js'
-import { type GradientTape, TapeHandle } from './tape_handle.js'
-import { Value } from './value.js'
+import { type GradientTape, isTapeHandle } from './tape_handle.js'
+import { isValue, type Value } from './value.js'
 import { isVariable } from './variables.js'
 
 /** A value, or several by name or in a list. */
@@ -114,12 +114,12 @@ export function scan<State extends CellState>(
 
 /** Rule of an argument that is a tape. */
 export function tapeRule(): Rule<GradientTape> {
-  return kind('the tape t of the function', (value): value is GradientTape => value instanceof TapeHandle)
+  return kind('the tape t of the function', (value): value is GradientTape => isTapeHandle(value))
 }
 
 function checkedStep(result: unknown): { readonly output: Value; readonly state: unknown } {
   const { output, state } = (result ?? {}) as { output?: unknown; state?: unknown }
-  if (output instanceof Value && state !== undefined) return { output, state }
+  if (isValue(output) && state !== undefined) return { output, state }
   throw codedTypeError(
     'ERR_NOT_A_TENSOR',
     `Cannot ${ACTION} as a step of the cell must return { output, state } of values: current value is ${describeValue(result)}`,
@@ -141,8 +141,8 @@ function mapState(
   make: (value: Operand, other: Operand) => Value,
 ): unknown {
   const isStructure = typeof state === 'object' && state !== null && !isBackendTensor(state) && !('data' in state)
-  if (state instanceof Value || isVariable(state) || !isStructure) return make(state as Operand, other as Operand)
-  if (typeof other !== 'object' || other === null || other instanceof Value) {
+  if (isValue(state) || isVariable(state) || !isStructure) return make(state as Operand, other as Operand)
+  if (typeof other !== 'object' || other === null || isValue(other)) {
     throw codedTypeError(
       'ERR_NOT_A_TENSOR',
       `Cannot ${ACTION} as ${name} must have one structure at every step: current value is ${describeValue(state)}`,

@@ -6,7 +6,7 @@ import type { OPERATIONS } from '../operations/table.js'
 import { GradientOperations } from './gradient_operations.js'
 import type { Operand, Recording } from './recording.js'
 import { callRow } from './row_call.js'
-import { Value } from './value.js'
+import { isValue, type Value } from './value.js'
 
 /** The type of an operand on a tape, from its type in the executor's operation. */
 type OnTape<Argument> = Argument extends TensorLike
@@ -37,11 +37,6 @@ export class TapeHandle {
   constructor(recording: Recording) {
     if (!hasRows) addRows()
     this.recording = recording
-  }
-
-  /** True for every copy of the package. */
-  static [Symbol.hasInstance](value: unknown): value is TapeHandle {
-    return hasMember(value, 'stopGradient')
   }
 
   get backend(): Backend {
@@ -111,7 +106,7 @@ export class TapeHandle {
 
   #close(inner: TapeHandle, result: unknown): void {
     let isKept = (value: Value) => value === result
-    if (!(result instanceof Value)) {
+    if (!isValue(result)) {
       const kept = new Set<Value>()
       noteValues(result, kept, new Set())
       isKept = (value) => kept.has(value)
@@ -145,11 +140,16 @@ export function handleOf(recording: Recording): GradientTape {
   return new TapeHandle(recording) as GradientTape
 }
 
+/** Whether a value is a tape, of any copy of the package. */
+export function isTapeHandle(value: unknown): value is TapeHandle {
+  return hasMember(value, 'stopGradient')
+}
+
 /** Adds to `values` each that `result` is or holds. */
 function noteValues(result: unknown, values: Set<Value>, seen: Set<unknown>): void {
   if (typeof result !== 'object' || result === null || seen.has(result)) return
   seen.add(result)
-  if (result instanceof Value) values.add(result)
+  if (isValue(result)) values.add(result)
   else if (!isBackendTensor(result) && !ArrayBuffer.isView(result)) {
     for (const part of Object.values(result)) noteValues(part, values, seen)
   }

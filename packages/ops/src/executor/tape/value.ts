@@ -33,11 +33,6 @@ export class Value extends Inspectable {
     this.isDifferentiated = isDifferentiated
   }
 
-  /** True for every copy of the package. */
-  static override [Symbol.hasInstance](value: unknown): value is Value {
-    return hasMember(value, 'isDifferentiated')
-  }
-
   get shape(): readonly number[] {
     return this.tensor.shape
   }
@@ -54,4 +49,9 @@ export class Value extends Inspectable {
   protected override summary(): Summary {
     return { kind: 'Value', shape: `[${this.shape.join(',')}]`, isDifferentiated: this.isDifferentiated }
   }
+}
+
+/** Whether a value is on a tape, of any copy of the package. */
+export function isValue(value: unknown): value is Value {
+  return hasMember(value, 'isDifferentiated')
 }

@@ -2,7 +2,7 @@ import { checkArguments, FUNCTION } from '@cudnn-rnn/canonical/rules'
 import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { Recording } from './recording.js'
 import { type GradientTape, handleOf } from './tape_handle.js'
-import { Value } from './value.js'
+import { isValue, type Value } from './value.js'
 import {
   backendOf,
   type GradientsOf,
@@ -181,7 +181,7 @@ function taken(recording: Recording, result: unknown): unknown {
 }
 
 function mapResult(result: unknown, make: (value: unknown) => unknown): unknown {
-  if (result instanceof Value || typeof result !== 'object' || result === null) return make(result)
+  if (isValue(result) || typeof result !== 'object' || result === null) return make(result)
   if (Array.isArray(result)) return result.map((part) => mapResult(part, make))
   return Object.fromEntries(Object.entries(result).map(([name, part]) => [name, mapResult(part, make)]))
 }

@@ -1,7 +1,7 @@
 import { describeValue } from '@cudnn-rnn/canonical'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
-import { Value } from './value.js'
+import { isValue } from './value.js'
 
 /** A tensor that a tape may differentiate: `Variable` of the models. */
 export interface TapeVariable {
@@ -34,7 +34,7 @@ export function isVariable(value: unknown): value is TapeVariable {
  */
 export function variablesIn(action: string, params: unknown, path = 'params'): TapeVariable[] {
   if (isVariable(params)) return [params]
-  if (params instanceof Value) {
+  if (isValue(params)) {
     throw codedRangeError(
       'ERR_SECOND_ORDER',
       `Cannot ${action} as ${path} must be a variable, not a value of a tape: gradients have no gradients`,
