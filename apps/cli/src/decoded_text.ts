@@ -16,7 +16,7 @@ export function decodedText(path: string, bytes: Uint8Array): string {
   try {
     text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
   } catch (cause) {
-    // A text of half a gigabyte or more is no string.
+    // A string holds less than half a gigabyte.
     throw refused(bytes.length < 2 ** 29 ? 'it is not UTF-8 text' : 'it is too large or not UTF-8 text', cause)
   }
   if (text.includes('\0')) throw refused('it has NUL characters, as binary files have')

@@ -192,15 +192,9 @@ TEST_CASE_TEMPLATE("Params::MultiplyBlocks is init + a · panel at every depth, 
     const std::vector<T> expected = ProductByDefinition(a, panel, init, kRows, depth, width);
     for (const Kernels* kernels : TestedKernels()) {
       std::vector<T> c(expected.size());
-      PanelProduct<T> product{};
-      product.a = a.data();
-      product.a_stride = depth;
-      product.rows = kRows;
-      product.depth = depth;
+      PanelProduct<T> product = ProductOf(a, kRows, depth, &c);
       // One row of biases for all rows.
       product.init = bias.data();
-      product.c = c.data();
-      product.c_stride = width;
       const KernelTable<T>& table = TableOfType<T>(*kernels);
       const Network<T> own(options, table.panel_order);
       const std::vector<T> params = SineParams(own);

@@ -59,16 +59,10 @@ void ProductsEqualTheirDefinition() {
           // With and without a copy of a, which other kernels than those that copy rows ignore.
           for (const bool copies : {false, true}) {
             std::vector<T> c(init.size());
-            PanelProduct<T> product{};
-            product.a = a.data();
-            product.a_stride = depth;
-            product.rows = rows;
-            product.depth = depth;
+            PanelProduct<T> product = ProductOf(a, rows, depth, &c);
             PointAt(stored, table.panel_order, chunks, &product);
             product.init = init.data();
             product.init_stride = width;
-            product.c = c.data();
-            product.c_stride = width;
             CopiedRows<T> copied(rows * depth);
             product.rows_copy = copies ? &copied.copy : nullptr;
             product.version = 1;
@@ -335,17 +329,11 @@ TEST_CASE("KernelTable::product_bfloat16 multiplies by the upper halves of float
         const std::vector<Bfloat16Pair> stored = PanelFor<float>(kernels->f32.panel_order, pairs, (depth + 1) / 2, 4);
         const PanelStrides<float> strides(kernels->f32.panel_order, (depth + 1) / 2, 4);
         std::vector<float> c(expected.size());
-        PanelProduct<float> product{};
-        product.a = a.data();
-        product.a_stride = depth;
-        product.rows = rows;
-        product.depth = depth;
+        PanelProduct<float> product = ProductOf(a, rows, depth, &c);
         product.panel = stored.data();
         product.panel_stride = strides.row;
         product.chunk_stride = strides.chunk;
         product.chunks = 4;
-        product.c = c.data();
-        product.c_stride = kWidth;
         kernels->f32.product_bfloat16(product);
         INFO(kernels->name << " rows " << rows << " depth " << depth);
         REQUIRE(Difference(c, expected) <= SumTolerance<float>(depth));

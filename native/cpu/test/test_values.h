@@ -28,6 +28,18 @@ std::vector<T> Sine(size_t count, double step) {
   return {sequence.begin(), sequence.begin() + static_cast<ptrdiff_t>(count)};
 }
 
+// The product of `rows` rows of a, of `depth` elements, into as many rows of c.
+template <typename T>
+PanelProduct<T> ProductOf(const std::vector<T>& a, ptrdiff_t rows, ptrdiff_t depth, std::vector<T>* c) {
+  PanelProduct<T> product{};
+  product.a = a.data();
+  product.a_stride = product.depth = depth;
+  product.rows = rows;
+  product.c = c->data();
+  product.c_stride = static_cast<ptrdiff_t>(c->size()) / rows;
+  return product;
+}
+
 // To the nearest bfloat16, ties to even, by scaling: none of the values is near the limits of float32.
 inline std::vector<float> AsBfloat16(std::vector<float> values) {
   for (float& value : values) {

@@ -16,7 +16,7 @@ import { type Training, usesRankPrograms } from './rank_programs.js'
 
 /** The check `ranks` of CI runs these. */
 const ofRanks = <Case>(cases: readonly Case[]) => (areRanksWhole ? cases : [])
-/** Of these it runs each over one launcher. */
+/** The check `ranks` of CI runs each of these over one launcher. */
 const dealt = <Case>(launcher: MpiLauncher, cases: readonly Case[]) =>
   ofRanks(cases).filter((_, index) => isWhole || launcher === launchers[index % launchers.length])
 /** `npm run test:all` and the nightly workflow run these. */

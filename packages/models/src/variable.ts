@@ -1,7 +1,7 @@
 import { type CellMode, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
-import { codedTypeError, hasMember } from '@cudnn-rnn/canonical/rules'
+import { codedTypeError } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { checkIsBackend, tensorSummary } from '@cudnn-rnn/ops/executor'
+import { checkIsBackend, isVariable, tensorSummary } from '@cudnn-rnn/ops/executor'
 
 /**
  * A named tensor that training updates: TensorFlow's variable. `value` stays the same tensor for life; `assign` and the
@@ -38,11 +38,6 @@ export class Variable<Cell extends CellMode = CellMode> extends Inspectable {
     this.#backend = backend
     this.value = value
     this.name = name
-  }
-
-  /** True for every copy of the package. */
-  static override [Symbol.hasInstance](value: unknown): value is Variable {
-    return hasMember(value, 'assign') && hasMember(value, 'value')
   }
 
   /** The executor of {@link value}. */
@@ -86,10 +81,10 @@ export const DEFAULT_NAME = 'opaque_kernel'
 
 /** The name of `params`. */
 export function paramsName(params: Params): string {
-  return params instanceof Variable ? params.name : DEFAULT_NAME
+  return isVariable(params) ? params.name : DEFAULT_NAME
 }
 
 /** The tensor of `params`. */
 export function paramsTensor(params: Params): TensorLike {
-  return params instanceof Variable ? params.value : params
+  return isVariable(params) ? params.value : params
 }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 
 type Rnn = typeof import('../src/index.js')
 
-/** As in a program that imports the package and requires it, or links another one that has its own copy. */
+/** A program has two if it both imports and requires the package, or links another package that has a copy. */
 describe('two copies of the packages', () => {
   let one: Rnn
   let other: Rnn

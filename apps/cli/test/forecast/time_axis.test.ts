@@ -61,21 +61,13 @@ const byMonth = (
 const isWorkday = (date: Date) => date.getUTCDay() % 6 > 0
 const minutes = (date: Date) => date.getUTCHours() * 60 + date.getUTCMinutes()
 const lastDay = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
-const lastWorkday = (year: number, month: number) => {
-  let day = lastDay(year, month)
-  while (!isWorkday(new Date(Date.UTC(year, month, day)))) day--
-  return day
-}
-
-const firstFriday = (year: number, month: number) => {
-  let day = 1
-  while (new Date(Date.UTC(year, month, day)).getUTCDay() !== 5) day++
-  return day
-}
-const lastMonday = (year: number, month: number) => {
-  let day = lastDay(year, month)
-  while (new Date(Date.UTC(year, month, day)).getUTCDay() !== 1) day--
-  return day
+/** The last day of a month that `isRight`, or the last one up to `most`. */
+const lastThat = (isRight: (date: Date) => boolean, most = 31) => {
+  return (year: number, month: number) => {
+    let day = Math.min(most, lastDay(year, month))
+    while (!isRight(new Date(Date.UTC(year, month, day)))) day--
+    return day
+  }
 }
 
 const WAYS: readonly Way[] = [
@@ -98,9 +90,19 @@ const WAYS: readonly Way[] = [
       byMonth(`${months} months, day ${day}`, months, (year, month) => Math.min(day, lastDay(year, month)), 'day'),
     ),
     byMonth(`${months} months, their end`, months, lastDay, 'day'),
-    byMonth(`${months} months, last working day`, months, lastWorkday, 'day'),
-    byMonth(`${months} months, third Friday`, months, (year, month) => firstFriday(year, month) + 14, 'day'),
-    byMonth(`${months} months, last Monday`, months, lastMonday, 'day'),
+    byMonth(`${months} months, last working day`, months, lastThat(isWorkday), 'day'),
+    byMonth(
+      `${months} months, third Friday`,
+      months,
+      lastThat((date) => date.getUTCDay() === 5, 21),
+      'day',
+    ),
+    byMonth(
+      `${months} months, last Monday`,
+      months,
+      lastThat((date) => date.getUTCDay() === 1),
+      'day',
+    ),
   ]),
   byMonth('months', 1, () => 1, 'month'),
   byMonth('quarters', 3, () => 1, 'quarter'),

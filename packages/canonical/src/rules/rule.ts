@@ -290,8 +290,8 @@ export function methods<const Names extends readonly string[]>(
 }
 
 /**
- * Whether a value is an object that has a member `name`. A class whose instances pass from package to package asks this,
- * as a program may hold two copies of the class: from ECMAScript and CommonJS modules, or from a linked package.
+ * Whether a value is an object that has a member `name`. `instanceof` would fail for an instance of another copy of its
+ * class, and a program may load two copies: by `import` and by `require`, or from a linked package.
  */
 export function hasMember(value: unknown, name: string): boolean {
   try {

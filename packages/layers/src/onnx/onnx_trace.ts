@@ -1,7 +1,15 @@
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { Variable } from '@cudnn-rnn/models'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
-import { CHECKED_ROWS, handleOf, isValue, ofDtype, Philox, Recording, type Value } from '@cudnn-rnn/ops/executor'
+import {
+  CHECKED_ROWS,
+  handleOf,
+  isValue,
+  isVariable,
+  ofDtype,
+  Philox,
+  Recording,
+  type Value,
+} from '@cudnn-rnn/ops/executor'
 import { forwardedOf, type LayerInput } from '../forwarded.js'
 import type { Layer, Pass } from '../layer.js'
 import type { OnnxGraph } from './onnx_graph.js'
@@ -184,7 +192,7 @@ async function nodesOf(
 /** The identity of an operand: values of one tensor are one. */
 function keyOf(operand: unknown): unknown {
   if (isValue(operand)) return operand.tensor
-  return operand instanceof Variable ? operand.value : operand
+  return isVariable(operand) ? operand.value : operand
 }
 
 function shapeOf(operand: unknown): readonly number[] {

@@ -90,6 +90,7 @@ export {
   backendOf,
   checkOptimizes,
   type GradientsOf,
+  isVariable,
   type TapeVariable,
   type Variables,
   variablesIn,

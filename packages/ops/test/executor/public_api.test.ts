@@ -96,6 +96,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "integerLabels",
       "isTapeHandle",
       "isValue",
+      "isVariable",
       "layoutOf",
       "loadNativeAddon",
       "logAddExp",

@@ -12,7 +12,7 @@ export interface PassShapes {
   readonly c: readonly number[] | undefined
 }
 
-/** Of the last pass of each network, whose sizes the next one mostly has: to freeze them takes a tenth of a short call. */
+/** The shapes of each network's last pass. The next pass usually has the same sizes, and freezing them takes a tenth of a short call. */
 const last = new WeakMap<RnnDescriptor, PassShapes>()
 
 export function passShapes(

@@ -1,5 +1,5 @@
 import { describeValue } from '@cudnn-rnn/canonical'
-import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, codedTypeError, hasMember } from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/ops'
 import { isValue } from './value.js'
 
@@ -24,7 +24,7 @@ export type GradientsOf<Params> = Variables extends Params
     : { readonly [Name in keyof Params]: GradientsOf<Params[Name]> }
 
 export function isVariable(value: unknown): value is TapeVariable {
-  return typeof value === 'object' && value !== null && 'value' in value && isBackendTensor(value.value)
+  return hasMember(value, 'value') && isBackendTensor((value as { readonly value: unknown }).value)
 }
 
 /**
