@@ -14,7 +14,7 @@ import {
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { checkOptionNames, checkOptions, codedTypeError, isFloatArray } from '@cudnn-rnn/canonical/rules'
+import { checkOptionNames, checkOptions, codedTypeError, inTurn, isFloatArray } from '@cudnn-rnn/canonical/rules'
 import {
   type Backend,
   type BackendTensor,
@@ -338,7 +338,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
       sequenceLengths: given.sequenceLengths ?? null,
       training: isTraining,
     })
-    return signal ? unlessAborted(running, signal) : running
+    return inTurn(signal ? unlessAborted(running, signal) : running)
   }
 
   protected backward(

@@ -1,5 +1,5 @@
 import { codedError } from './coded_error.js'
-import { nextTurn } from './event_loop.js'
+import { inTurn } from './event_loop.js'
 import { guarded, reportFailure } from './guarded.js'
 
 /** The used members of an `AbortSignal`. Its type is not named, as not every project has the types of Node.js or the DOM. */
@@ -22,16 +22,6 @@ function graceOf(signal: AbortSignalLike): number {
   return Math.max(0, deadline - now)
 }
 
-/** Milliseconds for which work that never waits, as it computes on this thread, keeps out the event that aborts it. */
-const LONGEST_TURN = 20
-let lastTurn = 0
-
-/** Lets timers and events in, if that is long ago. */
-async function turn(): Promise<void> {
-  await nextTurn()
-  lastTurn = performance.now()
-}
-
 /**
  * Waits for `work`, and lets other events in; once the signal is aborted, not for long. Work that does not end then is abandoned: its error is ignored.
  *
@@ -43,8 +33,8 @@ export function abortable<Result>(
   work: PromiseLike<Result>,
   late?: (result: Result) => unknown,
 ): Promise<Result> {
-  if (signal === undefined) return Promise.resolve(work)
-  return new Promise((resolve, reject) => {
+  if (signal === undefined) return inTurn(Promise.resolve(work))
+  const result = new Promise<Result>((resolve, reject) => {
     let grace: ReturnType<typeof setTimeout> | undefined
     let isAbandoned = false
     const abandon = () => {
@@ -64,8 +54,7 @@ export function abortable<Result>(
         (result) => {
           end()
           if (isAbandoned) dispose(result)
-          else if (performance.now() - lastTurn < LONGEST_TURN) resolve(result)
-          else turn().then(() => resolve(result), reject)
+          else resolve(result)
         },
         (error: unknown) => {
           end()
@@ -77,6 +66,7 @@ export function abortable<Result>(
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort)
   })
+  return inTurn(result)
 }
 
 /**

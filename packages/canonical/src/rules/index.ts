@@ -10,7 +10,7 @@ export { type CodedError, codedError, codedRangeError, codedTypeError, hasErrorC
 export { describeValue, thrownMessage } from './described_value.js'
 export { elementCount } from './element_count.js'
 export type { ErrorCode } from './error_code.js'
-export { nextTurn } from './event_loop.js'
+export { atEndOfTurn, inTurn, nextTurn } from './event_loop.js'
 export { guarded, reportFailure } from './guarded.js'
 export { arrayTypeOf, isBytes, isFloatArray, liveLength, ownView, wasTransferred, zerosLike } from './host_elements.js'
 export { isJsonRecord, type Json, jsonObject, jsonRecord } from './json_record.js'

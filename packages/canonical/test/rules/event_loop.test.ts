@@ -1,14 +1,40 @@
-import { afterEach, expect, it, vi } from 'vitest'
-import { nextTurn } from '../../src/rules/index.js'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { inTurn, nextTurn } from '../../src/rules/index.js'
 
-afterEach(() => vi.unstubAllGlobals())
-
-it.each([undefined, 'setImmediate'])('nextTurn lets timers in, without %s', async (missing) => {
-  if (missing !== undefined) vi.stubGlobal(missing, undefined)
-  let isLate = false
-  setTimeout(() => {
-    isLate = true
+describe('nextTurn', () => {
+  it.each(['setImmediate', 'setImmediate, MessageChannel'])('lets timers in, without %s', async (missing) => {
+    if (missing.includes('MessageChannel')) vi.stubGlobal('MessageChannel', undefined)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    let isLate = false
+    setTimeout(() => {
+      isLate = true
+    })
+    for (let turn = 0; turn < 1000 && !isLate; turn++) await nextTurn({})
+    expect(isLate).toBe(true)
   })
-  for (let turn = 0; turn < 1000 && !isLate; turn++) await nextTurn()
-  expect(isLate).toBe(true)
+
+  it('does not wait for timers that a test has replaced', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    await nextTurn()
+  })
+})
+
+describe('inTurn', () => {
+  it('lets timers in, if a loop awaits only settled work', async () => {
+    let isLate = false
+    setTimeout(() => {
+      isLate = true
+    })
+    const end = performance.now() + 5000
+    while (!isLate && performance.now() < end) await inTurn(Promise.resolve())
+    expect(isLate).toBe(true)
+  })
+
+  it('has the result or the error of the work', async () => {
+    vi.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER)
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect(await inTurn(Promise.resolve(1))).toBe(1)
+    await expect(inTurn(Promise.reject(new Error('of the work')))).rejects.toThrow('of the work')
+  })
 })

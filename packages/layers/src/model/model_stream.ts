@@ -1,5 +1,12 @@
 import { describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkOptions, codedRangeError, integerFrom, optional, type OptionsOf } from '@cudnn-rnn/canonical/rules'
+import {
+  checkOptions,
+  codedRangeError,
+  inTurn,
+  integerFrom,
+  optional,
+  type OptionsOf,
+} from '@cudnn-rnn/canonical/rules'
 import { type RowNetwork, type StreamPool, streamPoolOf, type StreamPoolOptions } from '@cudnn-rnn/models'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { checkStreamRows, checkTensor, type Frame, frameTensor } from '@cudnn-rnn/ops/executor'
@@ -86,7 +93,7 @@ export class ModelStream {
     const read = Promise.all([this.#previous, ...given.map(({ x }) => x)])
     const result = read.then(([, ...xs]) => this.#step(xs as Tensor[], given)).finally(() => this.#waiting--)
     this.#previous = result.catch(() => undefined)
-    const outputs = await result
+    const outputs = await inTurn(result)
     if (!isNamed) return outputs[0]
     return Object.fromEntries(graph.outputs.map(({ name }, k) => [name, outputs[k]]))
   }

@@ -1,8 +1,4 @@
-/** Present on some platforms (Node.js, Deno, Bun): runs after the input of this turn of the event loop was delivered. */
-interface ImmediateTasks {
-  readonly setImmediate?: (task: () => void) => unknown
-  readonly clearImmediate?: (handle: unknown) => void
-}
+import { atEndOfTurn } from '@cudnn-rnn/canonical/rules'
 
 /**
  * One task at a time, at the end of this turn of the event loop or some milliseconds later. Nothing is scheduled, and the
@@ -21,13 +17,7 @@ export class EndOfTurn {
   now(): void {
     if (this.#cancel !== undefined && !this.#delayed) return
     this.cancel()
-    const { setImmediate, clearImmediate } = globalThis as ImmediateTasks
-    if (setImmediate === undefined || clearImmediate === undefined) {
-      this.#cancel = postedTask(() => this.#run())
-      return
-    }
-    const handle = setImmediate(() => this.#run())
-    this.#cancel = () => clearImmediate(handle)
+    this.#cancel = atEndOfTurn(() => this.#run())
   }
 
   /** Runs the task in `delayMs`, unless it is due before. */
@@ -49,15 +39,4 @@ export class EndOfTurn {
     this.#delayed = false
     this.#task()
   }
-}
-
-/** Browsers have no `setImmediate`, and delay nested timers by 4 ms: a message to oneself is a task without that delay. */
-function postedTask(task: () => void): () => void {
-  const { port1, port2 } = new MessageChannel()
-  port1.onmessage = () => {
-    port1.close()
-    task()
-  }
-  port2.postMessage(null)
-  return () => port1.close()
 }

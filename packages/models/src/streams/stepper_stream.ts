@@ -1,5 +1,5 @@
 import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
-import { codedTypeError } from '@cudnn-rnn/canonical/rules'
+import { codedTypeError, inTurn } from '@cudnn-rnn/canonical/rules'
 import { isBackendTensor, type RnnStepper, type RnnStreamState } from '@cudnn-rnn/ops'
 import {
   checkIsTensor,
@@ -44,14 +44,15 @@ export class StepperStream extends Inspectable implements Stream {
   }
 
   step(input: Frame): Promise<Tensor> {
-    return this.#inOrder(this.batch, input, (given) => this.#stepper.step?.(given) ?? this.#stepper.stepSync(given))
+    const step = (given: Tensor) => this.#stepper.step?.(given) ?? this.#stepper.stepSync(given)
+    return inTurn(this.#inOrder(this.batch, input, step))
   }
 
   async stepRows(rows: RowNumbers, input: Frame): Promise<Tensor> {
     const numbers = this.#rows.copyOf('step a stream', rows)
-    return this.#inOrder(numbers.length, input, (given) => {
-      return this.#stepper.stepRows?.(numbers, given) ?? this.#stepper.stepRowsSync(numbers, given)
-    })
+    const step = (given: Tensor) =>
+      this.#stepper.stepRows?.(numbers, given) ?? this.#stepper.stepRowsSync(numbers, given)
+    return inTurn(this.#inOrder(numbers.length, input, step))
   }
 
   stepSync(input: Tensor | FloatArray, out?: Tensor): Tensor {
