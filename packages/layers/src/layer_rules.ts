@@ -50,8 +50,8 @@ export function number(limits: NumberLimits = {}): Rule<number> {
 }
 
 function within(kind: string, limits: NumberLimits, isAllowed: (value: number) => boolean): Rule<number> {
-  checkOptions('make a rule', limits, LIMITS)
-  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = limits
+  const given = checkOptions('make a rule', limits, LIMITS)
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = given
   const bounds = [
     ...(Number.isFinite(minimum) ? [`>= ${minimum}`] : []),
     ...(Number.isFinite(maximum) ? [`<= ${maximum}`] : []),

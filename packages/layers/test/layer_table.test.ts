@@ -8,7 +8,9 @@ const HEAD = `# Layers of Keras
 
 A Sequential or a functional model within a model is read as its layers, also in a TimeDistributed, and so are cells that an RNN has one behind the other, and the sides of a Bidirectional that differ, are such cells or are not merged. Operations of Keras 3 between layers (\`x + 1\`, \`x[:, -1]\`, \`ops.mean(x, axis=1)\`) are classes here, too.
 
-Pictures [T,height,C] are sequences of their columns, films [T,height,width,C] of their pictures: layers in a TimeDistributed read each, and ConvLSTM2D reads films. Class ids [T,columns], such as the characters of words, are numbers here. Masks follow Keras 3, behind attention too; a layer that takes masked steps for others, or whose mask depends on the order of calls in Keras, is refused, and so is a product, maximum or minimum whose masked steps are read: Keras has other numbers there. A stateful layer, whose numbers depend on the calls before, is refused; \`model.stream()\` carries states.
+Pictures [T,height,C] are sequences of their columns, films [T,height,width,C] of their pictures: layers in a TimeDistributed read each, and ConvLSTM2D reads films. Class ids [T,columns], such as the characters of words, are numbers here. Masks follow Keras 3, behind attention too; a layer that takes masked steps for others, or whose mask depends on the order of calls in Keras, is refused, and so is a product, maximum or minimum whose masked steps are read: Keras has other numbers there.
+
+A stateful layer, whose numbers depend on the calls before, is refused, unless \`{ restarts: true }\` lets every call begin with zeros, as after \`reset_states()\`; \`model.stream()\` carries states.
 
 \`npm run test:keras\` draws 1,000 models of two to five of these layers with drawn options, masks and numbers of steps, in files of both formats, and compares their numbers with Keras 3.15's, and again behind an export. Seed 71: 941 equal, 59 refused, 21 of them stateful, 0 other.
 

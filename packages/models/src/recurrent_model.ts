@@ -212,8 +212,8 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     }
     const [params, input, options = {}] = given as [Params, TensorLike, RunOptions?]
     const { state = null, lengths = null, signal } = checkOptions('run a network', options, RUN_OPTIONS)
-    if (state !== null) checkOptions('run a network', state, STATE_OPTIONS)
-    const { output, outputH, outputC } = await this.forward(input, state?.h ?? null, state?.c ?? null, params, {
+    const { h = null, c = null } = state === null ? {} : checkOptions('run a network', state, STATE_OPTIONS)
+    const { output, outputH, outputC } = await this.forward(input, h, c, params, {
       ...{ isTraining: false, sequenceLengths: lengths, signal },
     })
     return { output, state: { h: outputH, ...(outputC !== undefined && { c: outputC }) } }

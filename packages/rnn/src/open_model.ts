@@ -15,6 +15,8 @@ import { openBackend } from './open_backend.js'
 const OPTIONS = {
   /** The executor of a model of layers. Default: `openBackend('auto')`. */
   backend: optional<Backend>(OBJECT),
+  /** By `importKeras`: stateful layers of a Keras file begin every call with zeros. Default false: they are refused. */
+  restarts: checkedElsewhere<boolean | undefined>(),
   // By openGraph, to which they are passed.
   /** ONNX Runtime, for ONNX files: the module `onnxruntime-node` or `onnxruntime-web`. */
   ort: checkedElsewhere<OnnxRuntime | undefined>(),
@@ -59,7 +61,7 @@ const KERAS = ['keras-archive', 'keras-h5', 'keras-json']
  */
 export async function openModel(
   file: WeightInput | Address,
-  options?: { readonly backend?: Backend | undefined; readonly ort?: undefined },
+  options?: Pick<OpenModelOptions, 'backend' | 'restarts'> & { readonly ort?: undefined },
 ): Promise<LayersModel>
 export async function openModel(file: WeightInput | Address, options: OpenModelOptions): Promise<LayersModel | Graph>
 export async function openModel(
@@ -67,7 +69,7 @@ export async function openModel(
   options: OpenModelOptions = {},
 ): Promise<LayersModel | Graph> {
   const action = 'open a model'
-  const { backend, ort, ...ofGraph } = checkOptions(action, options, OPTIONS)
+  const { backend, restarts, ort, ...ofGraph } = checkOptions(action, options, OPTIONS)
   const input = await inputOf(file)
   const { format, path, close } = await openWeightFile(input)
   await close()
@@ -84,7 +86,7 @@ export async function openModel(
   const isOurs = format === 'tensorflow' && typeof input === 'string'
   if (!isKeras && !isOurs) throw await weightsAlone(action, input, path)
   const executor = backend ?? (await openBackend('auto'))
-  return isKeras ? importKeras(executor, input) : loadModel(executor, input as string)
+  return isKeras ? importKeras(executor, input, { restarts }) : loadModel(executor, input as string)
 }
 
 /** A file that can be opened more than once: a response is read. */

@@ -43,7 +43,7 @@ async function unpacked(pack: Pack, oracle: OracleCase, folder: string): Promise
 
 async function modelOutcome(pack: Pack, oracle: OracleCase, file: Uint8Array | string): Promise<DrawnOutcome> {
   using backend = openReferenceBackend({ dtype: 'float64' })
-  using model = await importKeras(backend, file)
+  using model = await importKeras(backend, file, { restarts: true })
   for (const { input, output, ids } of oracle.readings![0]!) {
     const { data, shape } = pack.array(input)
     const y = await model.predict({ data: ids ? Int32Array.from(data) : data, shape })
@@ -55,7 +55,7 @@ async function modelOutcome(pack: Pack, oracle: OracleCase, file: Uint8Array | s
 
 async function graphOutcome(pack: Pack, { graph }: OracleCase, file: Uint8Array | string): Promise<DrawnOutcome> {
   using backend = openReferenceBackend({ dtype: 'float64' })
-  using model = await importKeras(backend, file)
+  using model = await importKeras(backend, file, { restarts: true })
   const { inputs, outputs } = graph!
   const given = Object.entries(inputs).map(([name, input]) => {
     const { data, shape } = pack.array(input)

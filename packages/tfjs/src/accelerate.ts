@@ -91,7 +91,7 @@ interface RnnPrototype {
  * ```
  */
 export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {
-  checkOptions('accelerate TensorFlow.js', options, OPTIONS)
+  const given = checkOptions('accelerate TensorFlow.js', options, OPTIONS)
   const classes = recurrentClasses(tf)
   const recurrences = recurrencesOf(backend)
   const prototype = classes.rnn.prototype as RnnPrototype
@@ -120,7 +120,7 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
     if (reports.size > MOST_REPORTS && first !== undefined) reports.delete(first)
     if (reason === undefined || reasons.has(reason)) return
     reasons.add(reason)
-    options.onPassedOn?.(report)
+    given.onPassedOn?.(report)
   }
   const accelerated: RecurrentCall = function (inputs, given): Tensor | Tensor[] {
     // Another library may have wrapped this function in the meantime.

@@ -62,10 +62,10 @@ export function checkCellOptions<Options extends CellOptions>(
   numUnits: number,
   options: Options,
   rules: OptionRules<NoInfer<Options>>,
-): void {
+): Options {
   const action = `build ${className}`
   checkArguments(action, { numUnits }, { numUnits: SIZE })
-  checkOptions(action, options, rules)
+  return checkOptions(action, options, rules)
 }
 
 /** A clip that was checked, as the Infinity that clips nothing if it is null. */

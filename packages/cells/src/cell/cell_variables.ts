@@ -42,9 +42,9 @@ const BUILD_OPTIONS = {
 
 export interface BuildOptions extends OptionsOf<typeof BUILD_OPTIONS> {}
 
-export function checkBuild(name: string, inputSize: number, options: BuildOptions): void {
+export function checkBuild(name: string, inputSize: number, options: BuildOptions): BuildOptions {
   checkArguments(`build ${name}`, { inputSize }, { inputSize: SIZE })
-  checkOptions(`build ${name}`, options, BUILD_OPTIONS)
+  return checkOptions(`build ${name}`, options, BUILD_OPTIONS)
 }
 
 /** Printed form of variables: `kernel [7,16]`. */
@@ -112,8 +112,7 @@ export abstract class CellVariables extends Inspectable {
    *   TypeError `ERR_INVALID_OPTION_TYPE`, `ERR_UNKNOWN_OPTION`
    */
   build(inputSize: number, options: BuildOptions = {}): void {
-    checkBuild(this.name, inputSize, options)
-    const { seed = 0 } = options
+    const { seed = 0 } = checkBuild(this.name, inputSize, options)
     if (this.#inputSize === inputSize) return
     if (this.#inputSize !== undefined) {
       throw codedRangeError(

@@ -66,7 +66,7 @@ export function tensorRnn<State extends CellState>(
   options: TensorRnnOptions = {},
 ): ScanResult<StateTree<Value>> {
   checkArguments(ACTION, { t, cell, variables }, RULES)
-  checkOptions(ACTION, options, OPTIONS)
+  const given = checkOptions(ACTION, options, OPTIONS)
   const { dtype, stateSize } = cell
   const value = (name: string, operand: Operand | undefined, shape: readonly (number | string)[]) => {
     const own = t.value(operand as Operand)
@@ -75,16 +75,16 @@ export function tensorRnn<State extends CellState>(
   }
   const inputs = value('x', x, ['T', 'B', cell.inputSize ?? 'I'])
   const [time, batch] = inputs.shape as [number, number, number]
-  const lengths = checkSequenceLengths(ACTION, options.lengths ?? null, time, batch)
+  const lengths = checkSequenceLengths(ACTION, given.lengths ?? null, time, batch)
   const matrices = new Map(
     [...cell.variables].map(([name, { shape }]) => {
       return [name, asMatrix(t, value(`variables.get('${name}')`, variables.get(name), shape))] as const
     }),
   )
   const state =
-    options.state == null
+    given.state == null
       ? mapState<number, Value>([stateSize], ([columns]) => zeros(t, [batch, columns]))
-      : checkStateTree<Operand, Value>(ACTION, options.state, stateSize, (leaf, path, columns) =>
+      : checkStateTree<Operand, Value>(ACTION, given.state, stateSize, (leaf, path, columns) =>
           value(path, leaf, [batch, columns]),
         )
   const numbers = new Map<number, Value>()

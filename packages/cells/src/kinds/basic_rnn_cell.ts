@@ -47,13 +47,13 @@ export class BasicRNNCell extends GraphCell<FloatTensor> {
   readonly preactivationClip: number
 
   constructor(numUnits: number, options: BasicRNNCellOptions = {}) {
-    checkCellOptions('BasicRNNCell', numUnits, options, OPTIONS)
-    const { activation = 'tanh' } = options
-    super(options.name ?? 'basic_rnn_cell', options.dtype, [activation])
+    const given = checkCellOptions('BasicRNNCell', numUnits, options, OPTIONS)
+    const { activation = 'tanh' } = given
+    super(given.name ?? 'basic_rnn_cell', given.dtype, [activation])
     this.stateSize = numUnits
     this.outputSize = numUnits
     this.activation = activation
-    this.preactivationClip = clipBound(options.preactivationClip)
+    this.preactivationClip = clipBound(given.preactivationClip)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {

@@ -132,9 +132,9 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
 
   /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if `inputSize` is not the product of `inputShape`. */
   override build(inputSize: number, options: BuildOptions = {}): void {
-    checkBuild(this.name, inputSize, options)
+    const given = checkBuild(this.name, inputSize, options)
     checkArguments(`build ${this.name}`, { inputSize }, { inputSize: this.#inputRule })
-    super.build(inputSize, options)
+    super.build(inputSize, given)
   }
 
   override variableSpecs(): readonly VariableSpec[] {

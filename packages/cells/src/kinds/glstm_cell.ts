@@ -55,23 +55,23 @@ export class GLSTMCell extends MemoryCell {
   readonly #initializer: VariableSpec['initializer']
 
   constructor(numUnits: number, options: GLSTMCellOptions = {}) {
-    checkCellOptions('GLSTMCell', numUnits, options, OPTIONS)
-    const { activation = 'tanh' } = options
-    super(options.name ?? 'glstm_cell', options, numUnits, options.numProj ?? numUnits, [activation])
-    this.numProj = options.numProj ?? null
-    this.numberOfGroups = options.numberOfGroups ?? 1
-    this.forgetBias = options.forgetBias ?? 1
+    const given = checkCellOptions('GLSTMCell', numUnits, options, OPTIONS)
+    const { activation = 'tanh' } = given
+    super(given.name ?? 'glstm_cell', given, numUnits, given.numProj ?? numUnits, [activation])
+    this.numProj = given.numProj ?? null
+    this.numberOfGroups = given.numberOfGroups ?? 1
+    this.forgetBias = given.forgetBias ?? 1
     this.activation = activation
-    this.#initializer = kernelInitializer(options.initializer)
+    this.#initializer = kernelInitializer(given.initializer)
     checkDivisible('build GLSTMCell', 'numUnits', numUnits, this.numberOfGroups)
     if (this.numProj !== null) checkDivisible('build GLSTMCell', 'numProj', this.numProj, this.numberOfGroups)
   }
 
   /** Throws as the `build` of every cell, and RangeError `ERR_INVALID_OPTION` if the input is not divisible by the number of groups. */
   override build(inputSize: number, options: BuildOptions = {}): void {
-    checkBuild(this.name, inputSize, options)
+    const given = checkBuild(this.name, inputSize, options)
     checkDivisible(`build ${this.name}`, 'inputSize', inputSize, this.numberOfGroups)
-    super.build(inputSize, options)
+    super.build(inputSize, given)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {

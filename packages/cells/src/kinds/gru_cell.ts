@@ -18,14 +18,14 @@ abstract class GRUCell extends GraphCell<FloatTensor> {
   readonly preactivationClip: number
 
   constructor(className: string, name: string, numUnits: number, options: GRUCellOptions) {
-    checkCellOptions(className, numUnits, options, GRU_CELL_OPTIONS)
-    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = options
-    super(options.name ?? name, options.dtype, [activation, recurrentActivation])
+    const given = checkCellOptions(className, numUnits, options, GRU_CELL_OPTIONS)
+    const { activation = 'tanh', recurrentActivation = 'sigmoid' } = given
+    super(given.name ?? name, given.dtype, [activation, recurrentActivation])
     this.stateSize = numUnits
     this.outputSize = numUnits
     this.activation = activation
     this.recurrentActivation = recurrentActivation
-    this.preactivationClip = clipBound(options.preactivationClip)
+    this.preactivationClip = clipBound(given.preactivationClip)
   }
 
   protected gates(graph: StepGraph, z: Value): readonly Value[] {

@@ -70,16 +70,16 @@ export class LayerNormBasicLSTMCell extends MemoryCell {
   readonly #masks: DropoutMasks
 
   constructor(numUnits: number, options: LayerNormBasicLSTMCellOptions = {}) {
-    checkCellOptions('LayerNormBasicLSTMCell', numUnits, options, OPTIONS)
-    const { activation = 'tanh' } = options
-    super(options.name ?? 'layer_norm_basic_lstm_cell', options, numUnits, numUnits, [activation])
-    this.forgetBias = options.forgetBias ?? 1
+    const given = checkCellOptions('LayerNormBasicLSTMCell', numUnits, options, OPTIONS)
+    const { activation = 'tanh' } = given
+    super(given.name ?? 'layer_norm_basic_lstm_cell', given, numUnits, numUnits, [activation])
+    this.forgetBias = given.forgetBias ?? 1
     this.activation = activation
-    this.layerNorm = options.layerNorm ?? true
-    this.normGain = options.normGain ?? 1
-    this.normShift = options.normShift ?? 0
-    this.dropoutKeepProb = options.dropoutKeepProb ?? 1
-    this.#masks = new DropoutMasks(options.dropoutProbSeed ?? 0)
+    this.layerNorm = given.layerNorm ?? true
+    this.normGain = given.normGain ?? 1
+    this.normShift = given.normShift ?? 0
+    this.dropoutKeepProb = given.dropoutKeepProb ?? 1
+    this.#masks = new DropoutMasks(given.dropoutProbSeed ?? 0)
   }
 
   override get randomSources(): readonly DropoutMasks[] {

@@ -41,10 +41,10 @@ export class NASCell extends MemoryCell {
   readonly useBias: boolean
 
   constructor(numUnits: number, options: NASCellOptions = {}) {
-    checkCellOptions('NASCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'nas_cell', options, numUnits, options.numProj ?? numUnits)
-    this.numProj = options.numProj ?? null
-    this.useBias = options.useBias ?? false
+    const given = checkCellOptions('NASCell', numUnits, options, OPTIONS)
+    super(given.name ?? 'nas_cell', given, numUnits, given.numProj ?? numUnits)
+    this.numProj = given.numProj ?? null
+    this.useBias = given.useBias ?? false
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {

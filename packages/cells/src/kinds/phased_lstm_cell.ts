@@ -71,24 +71,24 @@ export class PhasedLSTMCell extends MemoryCell {
   readonly periodInitMax: number
 
   constructor(numUnits: number, options: PhasedLSTMCellOptions = {}) {
-    checkCellOptions('PhasedLSTMCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'phased_lstm_cell', options, numUnits, numUnits)
-    this.usePeepholes = options.usePeepholes ?? false
-    this.leak = options.leak ?? 0.001
-    this.ratioOn = options.ratioOn ?? 0.1
-    this.trainableRatioOn = options.trainableRatioOn ?? true
-    this.periodInitMin = options.periodInitMin ?? 1
-    this.periodInitMax = options.periodInitMax ?? 1000
+    const given = checkCellOptions('PhasedLSTMCell', numUnits, options, OPTIONS)
+    super(given.name ?? 'phased_lstm_cell', given, numUnits, numUnits)
+    this.usePeepholes = given.usePeepholes ?? false
+    this.leak = given.leak ?? 0.001
+    this.ratioOn = given.ratioOn ?? 0.1
+    this.trainableRatioOn = given.trainableRatioOn ?? true
+    this.periodInitMin = given.periodInitMin ?? 1
+    this.periodInitMax = given.periodInitMax ?? 1000
     const { periodInitMin: least, periodInitMax: most } = this
     if (most < least) throw invalidOption('build PhasedLSTMCell', 'periodInitMax', `>= periodInitMin ${least}`, most)
   }
 
   /** Throws like every cell's `build`, and RangeError `ERR_INVALID_OPTION` if the input has no column but the time. */
   override build(inputSize: number, options: BuildOptions = {}): void {
-    checkBuild(this.name, inputSize, options)
+    const given = checkBuild(this.name, inputSize, options)
     const rule = '>= 2, the time and at least one feature'
     if (inputSize < 2) throw invalidOption(`build ${this.name}`, 'inputSize', rule, inputSize)
-    super.build(inputSize, options)
+    super.build(inputSize, given)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {

@@ -47,14 +47,14 @@ export class UGRNNCell extends GraphCell<FloatTensor> {
   readonly #initializer: VariableSpec['initializer']
 
   constructor(numUnits: number, options: UGRNNCellOptions = {}) {
-    checkCellOptions('UGRNNCell', numUnits, options, OPTIONS)
-    const { activation = 'tanh' } = options
-    super(options.name ?? 'ugrnn_cell', options.dtype, [activation])
+    const given = checkCellOptions('UGRNNCell', numUnits, options, OPTIONS)
+    const { activation = 'tanh' } = given
+    super(given.name ?? 'ugrnn_cell', given.dtype, [activation])
     this.stateSize = numUnits
     this.outputSize = numUnits
-    this.forgetBias = options.forgetBias ?? 1
+    this.forgetBias = given.forgetBias ?? 1
     this.activation = activation
-    this.#initializer = kernelInitializer(options.initializer)
+    this.#initializer = kernelInitializer(given.initializer)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {

@@ -30,12 +30,12 @@ interface BasicLSTMCellOptions extends CellOptions, OptionsOf<typeof OPTIONS> {}
  */
 export class BasicLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: BasicLSTMCellOptions = {}) {
-    checkCellOptions('BasicLSTMCell', numUnits, options, OPTIONS)
-    super(options.name ?? 'basic_lstm_cell', options.dtype, {
+    const given = checkCellOptions('BasicLSTMCell', numUnits, options, OPTIONS)
+    super(given.name ?? 'basic_lstm_cell', given.dtype, {
       ...PLAIN_LSTM,
       numUnits,
-      forgetBias: options.forgetBias ?? 1,
-      ...activationsOf(options),
+      forgetBias: given.forgetBias ?? 1,
+      ...activationsOf(given),
     })
   }
 }
@@ -57,7 +57,7 @@ export class BasicLSTMCell extends LSTMStepCell {
  */
 export class CudnnCompatibleLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: CellOptions = {}) {
-    checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options, CELL_OPTIONS)
-    super(options.name ?? 'cudnn_compatible_lstm_cell', options.dtype, { ...PLAIN_LSTM, numUnits, forgetBias: 0 })
+    const given = checkCellOptions('CudnnCompatibleLSTMCell', numUnits, options, CELL_OPTIONS)
+    super(given.name ?? 'cudnn_compatible_lstm_cell', given.dtype, { ...PLAIN_LSTM, numUnits, forgetBias: 0 })
   }
 }

@@ -25,14 +25,14 @@ export interface LSTMBlockOptions extends CellOptions, PreactivationClip, Option
 
 /** Checks the options and states the rule of the block operations (BlockLSTM, lstm_ops.cc). */
 export function lstmBlockRule(className: string, numUnits: number, options: LSTMBlockOptions): LSTMRule {
-  checkCellOptions(className, numUnits, options, OPTIONS)
-  const cellClip = options.cellClip ?? -1
+  const given = checkCellOptions(className, numUnits, options, OPTIONS)
+  const cellClip = given.cellClip ?? -1
   return {
     ...PLAIN_LSTM,
     numUnits,
-    forgetBias: options.forgetBias ?? 1,
+    forgetBias: given.forgetBias ?? 1,
     cellClip: cellClip > 0 ? cellClip : Number.POSITIVE_INFINITY,
-    usePeepholes: options.usePeephole ?? false,
-    preactivationClip: clipBound(options.preactivationClip),
+    usePeepholes: given.usePeephole ?? false,
+    preactivationClip: clipBound(given.preactivationClip),
   }
 }

@@ -51,20 +51,20 @@ interface LSTMCellOptions extends CellOptions, PreactivationClip, GateActivation
  */
 export class LSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: LSTMCellOptions = {}) {
-    checkCellOptions('LSTMCell', numUnits, options, OPTIONS)
-    const numProj = options.numProj ?? null
-    super(options.name ?? 'lstm_cell', options.dtype, {
+    const given = checkCellOptions('LSTMCell', numUnits, options, OPTIONS)
+    const numProj = given.numProj ?? null
+    super(given.name ?? 'lstm_cell', given.dtype, {
       ...PLAIN_LSTM,
       numUnits,
-      forgetBias: options.forgetBias ?? 1,
-      cellClip: clipBound(options.cellClip),
+      forgetBias: given.forgetBias ?? 1,
+      cellClip: clipBound(given.cellClip),
       clipGradient: 'zero_outside',
-      usePeepholes: options.usePeepholes ?? false,
+      usePeepholes: given.usePeepholes ?? false,
       numProj,
       // A projection clip without a projection does nothing, as in TensorFlow.
-      projClip: clipBound(numProj === null ? null : options.projClip),
-      preactivationClip: clipBound(options.preactivationClip),
-      ...activationsOf(options),
+      projClip: clipBound(numProj === null ? null : given.projClip),
+      preactivationClip: clipBound(given.preactivationClip),
+      ...activationsOf(given),
     })
   }
 }

@@ -54,9 +54,8 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
 
   /** Builds every part, or none if one refuses; part k draws from seed + k. */
   override build(inputSize: number, options: BuildOptions = {}): void {
-    checkBuild(this.name, inputSize, options)
+    const { seed = 0 } = checkBuild(this.name, inputSize, options)
     this.checkInputSize(inputSize)
-    const { seed = 0 } = options
     this.#changeParts(() => {
       for (const [k, { cell, inputSizeOf }] of this.parts.entries()) {
         cell.build(inputSizeOf(inputSize), { seed: seed + k })

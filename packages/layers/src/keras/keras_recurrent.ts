@@ -80,7 +80,7 @@ export function recurrentPlan(
   for (const each of new Set([outer, options])) {
     if (each.value('stateful') === true) {
       throw each.refused(
-        'each call continues the one before in Keras: set `stateful` to false in its config, and carry states by `model.stream()`',
+        'each call continues the one before in Keras, as it is stateful: import it with { restarts: true }, so that calls begin with zeros, and carry states by model.stream()',
       )
     }
     each.only({

@@ -22,10 +22,10 @@ import { pictureOf } from './keras_shapes.js'
 import { KerasVariables } from './keras_variables.js'
 
 /** The model of a file: `importKeras`, whose code is loaded at its first call. */
-export async function readKeras(backend: Backend, input: WeightInput): Promise<LayersModel> {
+export async function readKeras(backend: Backend, input: WeightInput, restarts: boolean): Promise<LayersModel> {
   const file = await openWeightFile(input)
   try {
-    const graph = graphOf(file)
+    const graph = graphOf(restarts ? { ...file, kerasModel: restarting(file.kerasModel) } : file)
     const planned = plannedGraph(file, graph)
     const { parts } = planned
     const hasNetworks = parts.some(({ recurrent }) => recurrent !== undefined)
@@ -56,6 +56,15 @@ export async function readKeras(backend: Backend, input: WeightInput): Promise<L
   } finally {
     await file.close()
   }
+}
+
+/** A description whose layers are not stateful. */
+function restarting(described: unknown): unknown {
+  if (Array.isArray(described)) return described.map(restarting)
+  const record = jsonRecord(described)
+  if (record === undefined) return described
+  const fields = Object.entries(record).map(([name, value]) => [name, name === 'stateful' ? false : restarting(value)])
+  return Object.fromEntries(fields)
 }
 
 interface PlannedCall {

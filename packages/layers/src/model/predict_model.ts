@@ -54,14 +54,14 @@ export type NamedRows = Readonly<Record<string, readonly LayerExample['input'][]
 /** The outputs of one batch by their names, given inputs by theirs: tensors, or lists of rows. */
 export async function predictNamed(
   model: WholeModel,
-  given: NamedInputs | NamedRows,
+  values: NamedInputs | NamedRows,
   options: PredictOptions,
 ): Promise<Record<string, Tensor<FloatArray>>> {
   const action = 'predict'
-  checkOptions(action, options, PREDICT_OPTIONS)
-  if (options.signal?.aborted) throw options.signal.reason
+  const { signal, ...given } = checkOptions(action, options, PREDICT_OPTIONS)
+  if (signal?.aborted) throw signal.reason
   const { inputs } = model.graph
-  const named = checkNamed<LayerInput | readonly LayerExample['input'][]>(action, 'its inputs', inputs, given)
+  const named = checkNamed<LayerInput | readonly LayerExample['input'][]>(action, 'its inputs', inputs, values)
   const lengths: Record<string, Int32Array> = {}
   const tensors = inputs.map(({ name, signal }) => {
     const own = named[name]
@@ -70,7 +70,7 @@ export async function predictNamed(
     if (joined.lengths !== null) lengths[name] = joined.lengths
     return [name, joined.tensor] as const
   })
-  const sequenceLengths = options.sequenceLengths ?? (Object.keys(lengths).length === 0 ? null : lengths)
+  const sequenceLengths = given.sequenceLengths ?? (Object.keys(lengths).length === 0 ? null : lengths)
   const read = onTape(new Recording(model.executor, [], false), async (t) => {
     const { outputs } = await model.record(t, Object.fromEntries(tensors), { sequenceLengths })
     return Promise.all(
@@ -80,7 +80,7 @@ export async function predictNamed(
       }),
     )
   })
-  return Object.fromEntries(await abortable(options.signal, read))
+  return Object.fromEntries(await abortable(signal, read))
 }
 
 /** The output of each row; a sequence has the length of its row. */

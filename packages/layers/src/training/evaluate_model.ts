@@ -48,22 +48,22 @@ export async function evaluateModel(
   data: LayerData,
   options: EvaluateOptions,
 ): Promise<ModelMetrics> {
-  checkOptions(ACTION, options, OPTIONS)
-  if (options.loss === undefined && model.loss === undefined) {
+  const given = checkOptions(ACTION, options, OPTIONS)
+  if (given.loss === undefined && model.loss === undefined) {
     throw codedRangeError(
       'ERR_NO_LOSS',
       'Cannot evaluate as the loss must be given of a model that was not trained: current loss is undefined',
     )
   }
-  const loss = checkLoss(ACTION, options.loss ?? model.loss, model)
+  const loss = checkLoss(ACTION, given.loss ?? model.loss, model)
   const losses = outputLosses(model.graph, model.executor.dtype, loss)
   const shape = { graph: model.graph, dtype: model.executor.dtype, losses }
-  const { signal } = options
+  const { signal } = given
   const totals = losses.map(() => ({ loss: 0, rows: 0, hits: 0, of: 0 }))
   let carried: CarriedStates | undefined
   try {
-    const batches = batchesOf(data, { batchSize: options.batchSize }, shape)
-    for await (const batch of abortableItems(signal, dataOfRank(batches, shape, options.communicator))) {
+    const batches = batchesOf(data, { batchSize: given.batchSize }, shape)
+    for await (const batch of abortableItems(signal, dataOfRank(batches, shape, given.communicator))) {
       if (isEmptyShare(batch)) continue
       carried ??= CarriedStates.for(model, batch)
       const counted = await abortable(signal, countBatch(model, losses, batch, carried))
@@ -73,7 +73,7 @@ export async function evaluateModel(
     carried?.dispose()
   }
   const sums = Float64Array.from(totals.flatMap((own) => COUNTS.map((name) => own[name])))
-  await options.communicator?.allReduce(sums)
+  await given.communicator?.allReduce(sums)
   let all = 0
   const metrics: Record<string, number> = {}
   for (const [k, { prefix, rule }] of losses.entries()) {

@@ -121,11 +121,11 @@ export interface ModelFitOptions
 /** `LayersModel.fit` */
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
   const action = 'fit'
-  checkOptions(action, options, { ...OPTIONS, ...FIT_OPTIONS })
+  const given = checkOptions(action, options, { ...OPTIONS, ...FIT_OPTIONS })
   using _claim = claimForTraining([model])
-  const loss = checkLoss(action, options.loss, model)
-  const { learningRate = 0.001, checkpoints, communicator, shuffle = true } = options
-  const batchSize = rowsOfBatch(data, options.batchSize)
+  const loss = checkLoss(action, given.loss, model)
+  const { learningRate = 0.001, checkpoints, communicator, shuffle = true } = given
+  const batchSize = rowsOfBatch(data, given.batchSize)
   for (const own of isNamedLosses(loss) ? Object.values(loss) : [loss]) {
     if (!isCtc(own) || own.reduction !== 'sum' || isSole(communicator)) continue
     throw invalid('loss', 'a mean over rows to train over several ranks', own.reduction)
@@ -136,23 +136,23 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const isShuffled = shuffle && batchSize !== undefined && Array.isArray(data)
   const shuffleSeed = isShuffled ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
-  const { signal } = options
+  const { signal } = given
   const batches = { [Symbol.asyncIterator]: () => abortableItems(signal, epoch) }
   let steps: Awaited<ReturnType<typeof stepsOf>> = { all: Number.MAX_SAFE_INTEGER, evaluateEvery: undefined }
   let first: AnyBatch | undefined
   try {
-    steps = await stepsOf(batches, data, { ...options, batchSize })
+    steps = await stepsOf(batches, data, { ...given, batchSize })
     if (batchSize === undefined) first = await firstOf(batches)
   } catch (error) {
     // Then `fit` ends before its first step, and returns where the run is.
     if (!isAbort(signal, error)) throw error
   }
-  const { optimizer: given = 'adam' } = options
-  const isCallers = typeof given === 'object'
-  const optimizer = isCallers ? given : (typeof given === 'function' ? given : OPTIMIZERS[given])(model.variables)
+  const { optimizer: named = 'adam' } = given
+  const isCallers = typeof named === 'object'
+  const optimizer = isCallers ? named : (typeof named === 'function' ? named : OPTIMIZERS[named])(model.variables)
   checkOptimizes(action, optimizer, model.variables, isCallers)
   using _made = isCallers ? undefined : optimizer
-  const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = options
+  const { earlyStopping, onStart, onStep, progress, saveEvery, accumulate, clipNorm, clipValue, wire } = given
   const saver = saverOf(model, checkpoints, loss)
   using carried = first && CarriedStates.for(model, first)
   const masks = new MasksOfRank(model, communicator)
@@ -170,8 +170,8 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
         save: () => masks.save(),
         restore: (state, by) => masks.restore(state, by),
       },
-      evaluate: evaluationOf(model, options, loss),
-      sharedSettings: sharedSettings(model, loss, { ...options, batchSize }, shuffleSeed),
+      evaluate: evaluationOf(model, given, loss),
+      sharedSettings: sharedSettings(model, loss, { ...given, batchSize }, shuffleSeed),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping !== undefined && {
         earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' },

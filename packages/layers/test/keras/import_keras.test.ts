@@ -571,11 +571,26 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
   }
   const gates = { recurrent_activation: 'sigmoid', reset_after: true }
 
-  test('a layer that keeps its state between batches, with the way to a stream', async () => {
+  test('a layer that keeps its state between batches, unless its calls may begin with zeros', async () => {
     const layers = [inputLayer(null, 2), gru({ ...gates, stateful: true })]
     const refusal = await refusalOf(layers, gruVariables)
     expect(refusal).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'gru (GRU)' }))
     expect((refusal as Error).message).toContain('model.stream()')
+    using backend = openReferenceBackend()
+    const read = async (stateful: boolean) => {
+      const model = await importKeras(
+        backend,
+        await archive([inputLayer(null, 2), gru({ ...gates, stateful })], gruVariables),
+        {
+          restarts: true,
+        },
+      )
+      const x = { data: Float32Array.of(1, 2, 3, 4), shape: [2, 1, 2] }
+      return [await model.predict(x), await model.predict(x)]
+    }
+    const [first, second] = await read(true)
+    expect(second).toEqual(first)
+    expect(await read(false)).toEqual([first, second])
   })
 
   test('a recurrent layer without variables', async () => {

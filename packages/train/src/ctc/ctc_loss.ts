@@ -63,27 +63,27 @@ export interface CtcLossOptions extends CtcLossSettings, OptionsOf<typeof OPTION
 export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {
   checkIsObject(ACTION, 'backend', backend)
   checkIsObject(ACTION, 'backend.ops', backend.ops)
-  checkOptions(ACTION, options, OPTIONS)
-  const convention = CONVENTIONS[options.convention ?? 'tensorflow']
-  const { reduction = convention.reduction } = options
-  const given = paddedLabels(ACTION, options.labels, options.labelLengths)
-  const logits = checkIsTensor(ACTION, 'logits', options.logits)
+  const own = checkOptions(ACTION, options, OPTIONS)
+  const convention = CONVENTIONS[own.convention ?? 'tensorflow']
+  const { reduction = convention.reduction } = own
+  const given = paddedLabels(ACTION, own.labels, own.labelLengths)
+  const logits = checkIsTensor(ACTION, 'logits', own.logits)
   const [time = 0, batch = 0, classes = 0] = logits.shape
   const operation: CtcOperationOptions = {
-    logitLengths: options.logitLengths ?? new Int32Array(batch).fill(time),
+    logitLengths: own.logitLengths ?? new Int32Array(batch).fill(time),
     labelLengths: given.labelLengths,
-    blank: blankClass(options.blank ?? convention.blank, classes),
-    mergeRepeated: options.ctcMergeRepeated ?? true,
-    infeasible: infeasibleRows(options, convention.infeasible),
+    blank: blankClass(own.blank ?? convention.blank, classes),
+    mergeRepeated: own.ctcMergeRepeated ?? true,
+    infeasible: infeasibleRows(own, convention.infeasible),
   }
   // Checks the labels before they are collapsed.
   const { labelLengths, logitLengths } = checkCtcLoss(backend.dtype, logits, given.labels, operation)
   const isTooLong = Array.from(labelLengths, (length, row) => length > logitLengths[row])
-  const ignoresLong = options.ignoreLongerOutputsThanInputs ?? false
-  if (convention.refusesLongLabels && !ignoresLong && !options.zeroInfinity) {
+  const ignoresLong = own.ignoreLongerOutputsThanInputs ?? false
+  if (convention.refusesLongLabels && !ignoresLong && !own.zeroInfinity) {
     refuseLongLabels(isTooLong, labelLengths, logitLengths)
   }
-  const labels = options.preprocessCollapseRepeated ? collapseRepeated(given) : given
+  const labels = own.preprocessCollapseRepeated ? collapseRepeated(given) : given
   const rowWeights = isTooLong.map((tooLong, row) =>
     ignoresLong && tooLong ? 0 : rowWeight(reduction, labels.labelLengths[row], batch),
   )

@@ -62,7 +62,7 @@ export function checkCtcLoss(
   labels: Tensor<Int32Array>,
   options: CtcLossOptions,
 ): CtcProblem {
-  checkOptions(ACTION, options, OPTIONS)
+  const checked = checkOptions(ACTION, options, OPTIONS)
   checkTensor(ACTION, 'logits', logits, { dtype, shape: ['T', 'B', 'K'] })
   const [time, batch, classes] = logits.shape as [number, number, number]
   if (time === 0 || batch === 0) {
@@ -75,10 +75,10 @@ export function checkCtcLoss(
   const given = checkIsHostTensor(ACTION, 'labels', labels)
   checkTensor(ACTION, 'labels', given, { dtype: 'int32', shape: [batch, 'S'] })
   const maxLabels = given.shape[1]
-  const { blank, mergeRepeated = true, infeasible = 'infinite', rowWeights } = options
+  const { blank, mergeRepeated = true, infeasible = 'infinite', rowWeights } = checked
   checkBlank(blank, classes)
   const lengths = (name: 'labelLengths' | 'logitLengths', maximum: number) =>
-    checkLengths(ACTION, name, options[name], maximum, batch, { argument: name })
+    checkLengths(ACTION, name, checked[name], maximum, batch, { argument: name })
   const labelLengths = lengths('labelLengths', maxLabels)
   const logitLengths = lengths('logitLengths', time)
   const own = checkLabels(given.data as Int32Array, labelLengths, { maxLabels, classes, blank })

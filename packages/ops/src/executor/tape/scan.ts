@@ -81,7 +81,7 @@ export function scan<State extends CellState>(
   options: ScanOptions<State> = {},
 ): ScanResult<State> {
   checkArguments(ACTION, { t, cell }, { t: tapeRule(), cell: methods('a cell with a method step', 'step') })
-  checkOptions(ACTION, options, OPTIONS)
+  const own = checkOptions(ACTION, options, OPTIONS)
   const sequence = t.value(x)
   const [time = 0, batch = 0] = sequence.shape
   if (sequence.shape.length < 2 || time === 0 || batch === 0) {
@@ -91,8 +91,8 @@ export function scan<State extends CellState>(
       { argument: 'x', actual: sequence.shape },
     )
   }
-  const lengths = checkSequenceLengths(ACTION, options.lengths ?? null, time, batch)
-  const given = options.state ?? cell.zeroState?.(t, batch)
+  const lengths = checkSequenceLengths(ACTION, own.lengths ?? null, time, batch)
+  const given = own.state ?? cell.zeroState?.(t, batch)
   let state: unknown = mapState('state', given, given, (value) => t.value(value))
   const outputs: Value[] = []
   for (const [step, input] of t.unstack(sequence).entries()) {
