@@ -21,6 +21,12 @@ function declarationsOf(entry: NonNullable<Options['entry']>): Record<string, st
   return Object.fromEntries(named.map(([name, source]) => [name, join(folder, source.replace(/\.ts$/, '.d.ts'))]))
 }
 
+/** The code with the names of classes: esbuild makes `var Name = class _Name` of a class that its own body reads, and `_Name` is printed. */
+function withClassNames(code: string): string {
+  const names = [...code.matchAll(/\b(\w+) ?= ?class _\1\b/g)].map(([, name]) => name)
+  return names.length === 0 ? code : code.replaceAll(new RegExp(`\\b_(${names.join('|')})\\b`, 'g'), '$1')
+}
+
 /**
  * ESM, CommonJS and declarations of one package, for Node.js and browsers. Dependencies stay imports; development
  * dependencies become part of the build (decision 0010).
@@ -60,6 +66,10 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
     // Names the place of a thread's program in CommonJS too.
     shims: Object.keys(threads).length > 0,
     ...options,
+    plugins: [
+      ...(options.plugins ?? []),
+      { name: 'class-names', renderChunk: (code) => ({ code: withClassNames(code) }) },
+    ],
     esbuildPlugins: [
       bundledLicenses(),
       ...(options.platform === 'node' ? [] : [optionalBuiltins()]),

@@ -35,6 +35,8 @@ export async function declaredValueErrors(root, entries) {
     const values = module.endsWith('.cjs') ? require(module) : await import(pathToFileURL(module))
     const present = new Set(Object.keys(values))
     const path = relative(root, types).replaceAll('\\', '/')
+    for (const [name, value] of Object.entries(values))
+      if (value?.name === `_${name}`) errors.push(`${path} has a class ${name} that prints as ${value.name}`)
     for (const name of declared)
       if (!present.has(name)) errors.push(`${path} declares a value ${name}; the module has none`)
     for (const name of present) if (!declared.has(name)) errors.push(`${path} lacks the value ${name} of the module`)

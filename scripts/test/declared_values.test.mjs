@@ -30,3 +30,8 @@ it('declaredValueErrors follows exports of other declarations, and reads CommonJ
   const paths = ['all.d.cts', 'all.cjs']
   expect(await declaredValueErrors(folder, [entry(declarations, 'exports.size = 2\n', paths)])).toEqual([])
 })
+
+it('declaredValueErrors reports a class that prints under the name which a bundler gave it', async () => {
+  const made = entry('export declare class Model {}\n', 'export const Model = class _Model {}\n', ['c.d.mts', 'c.mjs'])
+  expect(await declaredValueErrors(folder, [made])).toEqual(['c.d.mts has a class Model that prints as _Model'])
+})

@@ -1,11 +1,4 @@
-import {
-  checkArguments,
-  checkedElsewhere,
-  checkOptions,
-  fields,
-  listOf,
-  type OptionsOf,
-} from '@cudnn-rnn/canonical/rules'
+import { checkArguments, checkOptions, fields, listOf, oneOf, type OptionsOf } from '@cudnn-rnn/canonical/rules'
 import {
   type CanonicalParams,
   canonicalToFlax,
@@ -27,8 +20,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 const OPTIONS = {
   /** Format of the file. */
-  // Its errors have the code ERR_WEIGHTS_UNSUPPORTED.
-  format: checkedElsewhere<ExportFormat>(),
+  format: oneOf(EXPORT_FORMATS),
 }
 
 interface ExportOptions extends OptionsOf<typeof OPTIONS> {}
@@ -48,7 +40,7 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  * The bytes of a file that holds `networks` as another framework stores them; {@link importWeights} reads it back.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`; WeightFileError `ERR_WEIGHTS_UNSUPPORTED`; RangeError
- *   `ERR_UNSUPPORTED_BY_FRAMEWORK` (skip_input, a biasMode other than double, a projection if there is none)
+ *   `ERR_INVALID_OPTION`, `ERR_UNSUPPORTED_BY_FRAMEWORK` (skip_input, a biasMode other than double, a projection if there is none)
  * @example
  * ```ts
  * import { CudnnLSTM, exportWeights, importWeights, openBackend } from '@cudnn-rnn/rnn'
@@ -63,16 +55,8 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  * ```
  */
 export async function exportWeights(networks: readonly NetworkToExport[], options: ExportOptions): Promise<Uint8Array> {
-  const given = checkOptions('export weights', options, OPTIONS)
-  const format = EXPORT_FORMATS.find((known) => known === given.format)
-  if (format === undefined) {
-    const value = typeof given.format === 'string' ? given.format : typeof given.format
-    throw new WeightFileError(
-      'ERR_WEIGHTS_UNSUPPORTED',
-      `Cannot export weights as format must be one of ${EXPORT_FORMATS.join(', ')}: current value is ${value}`,
-    )
-  }
   checkArguments('export weights', { networks }, { networks: listOf(fields(NETWORK_FIELDS)) })
+  const { format } = checkOptions('export weights', options, OPTIONS)
   return WRITERS[format](networks)
 }
 

@@ -18,6 +18,11 @@ import { type Signal, signalText } from './signal.js'
 
 type Rules = Readonly<Record<string, AnyRule>>
 
+/** Makes the layer; the options may be left out if none is required. */
+type OwnLayer<Options> = (
+  ...given: Partial<Options> extends Options ? [options?: Options] : [options: Options]
+) => LayerDefinition
+
 /**
  * Defines a layer of your own by its forward.
  *
@@ -49,15 +54,15 @@ export function layer<Own extends Rules, Table extends VariableTable>(
   options: Own,
   build: (options: OptionsOf<Own>, input: FeatureSignal, others: readonly FeatureSignal[]) => LayerPlan<Table>,
   others = 0,
-): (options: OptionsOf<Own> & OwnLayerOptions) => LayerDefinition {
+): OwnLayer<OptionsOf<Own> & OwnLayerOptions> {
   checkArguments(
     'define a layer',
     { kind, options, build, others },
     { kind: TEXT, options: OBJECT, build: FUNCTION, others: integerFrom(0) },
   )
   const rules = { ...options, ...OWN_LAYER_OPTIONS }
-  return (given) => {
-    checkLayerOptions<Rules>(kind, given, rules)
+  return (given: object = {}) => {
+    checkLayerOptions<Rules>(kind, given as OptionsOf<Rules>, rules)
     const { name, initializers = {}, ...config } = given as OptionsOf<Own> & OwnLayerOptions & LayerConfig
     return planned<Table>({ kind, base: kind, name, config, others }, (input, _, given) => {
       const { forward, ...plan } = build(config as unknown as OptionsOf<Own>, input, given)

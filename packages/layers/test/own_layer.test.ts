@@ -175,6 +175,14 @@ it.each([[[-1, 2]], [[1.5, 2]], [['a', 2]]])('refuses a variable of the shape %o
   expect(() => sequential(backend, [wrong], { inputSize: I })).toThrow(coded('ERR_SHAPE'))
 })
 
+it('takes no options if none is required', () => {
+  using backend = openReferenceBackend()
+  const doubled = layer('doubled', {}, (_, output) => ({ output, forward: (t, x) => t.add(x, x) }))
+  expect(sequential(backend, [doubled()], { inputSize: 2 }).summary()).toContain('doubled')
+  // @ts-expect-error units are required
+  expect(() => gated()).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+})
+
 it('refuses definitions, options and inputs that are wrong', () => {
   using backend = openReferenceBackend()
   expect(() => layer(1 as never, {}, () => ({}) as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))

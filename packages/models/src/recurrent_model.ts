@@ -26,7 +26,7 @@ import {
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/ops'
-import { type GradientTape, isTapeHandle, ofDtype, type Operand, type Value } from '@cudnn-rnn/ops/executor'
+import { type GradientTape, isTapeHandle, isVariable, ofDtype, type Operand, type Value } from '@cudnn-rnn/ops/executor'
 import type { LSTMOutputGradients } from './call_result.js'
 import { checkCreateParamsOptions, type CreateParamsOptions } from './create_params_options.js'
 import { initialCanonical } from './initializers.js'
@@ -211,6 +211,11 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
       return await recordedRun(t, this.#rnn, params, input, options)
     }
     const [params, input, options = {}] = given as [Params, TensorLike, RunOptions?]
+    if (isVariable(input)) {
+      const message =
+        'Cannot run a network as its parameters come before its input, run(params, x): current second is a Variable'
+      throw codedTypeError('ERR_NOT_A_TENSOR', message, { argument: 'input' })
+    }
     const { state = null, lengths = null, signal } = checkOptions('run a network', options, RUN_OPTIONS)
     const { h = null, c = null } = state === null ? {} : checkOptions('run a network', state, STATE_OPTIONS)
     const { output, outputH, outputC } = await this.forward(input, h, c, params, {

@@ -44,6 +44,11 @@ describe.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])('run of %o', (M
     await refused({ state: { hidden: null } }, 'ERR_UNKNOWN_OPTION')
     await refused({ state: { h: { data: new Float64Array(4), shape: [1, 1, 4] } } }, 'ERR_SHAPE')
     await refused({ lengths: [7, 1] }, 'ERR_SEQUENCE_LENGTHS')
+    const isSwapped = expect.objectContaining({
+      code: 'ERR_NOT_A_TENSOR',
+      message: expect.stringContaining('run(params, x)'),
+    })
+    await expect(model.run(input, params as never)).rejects.toEqual(isSwapped)
     await expect(model.run(params, input, { signal: AbortSignal.abort('stop') })).rejects.toBe('stop')
     const c = { data: new Float64Array(B * 4), shape: [1, B, 4] }
     if (Model !== CudnnLSTM) await refused({ state: { c } }, 'ERR_NO_CELL_STATE')

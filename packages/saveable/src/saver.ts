@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { elementCount } from '@cudnn-rnn/canonical'
+import { elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   checkOptions,
@@ -78,13 +78,14 @@ const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)'
  * await saver.restore(prefix)
  * ```
  */
-export class Saver {
+export class Saver extends Inspectable {
   readonly #saveables: readonly Saveable[]
   readonly #options: Required<{ [Name in keyof Omit<SaverOptions, 'store'>]: NonNullable<SaverOptions[Name]> }>
   readonly #store: FileStore | undefined
 
   /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`. */
   constructor(saveables: readonly Saveable[], options: SaverOptions = {}) {
+    super()
     checkArguments('make a saver', { saveables }, { saveables: SAVEABLES })
     const given = checkOptions('make a saver', options, OPTIONS)
     const names = saveables.map(({ name }) => name)
@@ -219,6 +220,10 @@ export class Saver {
       .filter((key) => !known.has(key) && this.#saveables.some((saveable) => saveable.owns(key, this.#options.naming)))
     if (missing.length + extra.length + misshapen.length > 0)
       throw new RestoreError(prefix, { missing, extra, misshapen })
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'Saver', saveables: this.#saveables.map(({ name }) => name), ...this.#options }
   }
 
   #stepText(step: number): string {

@@ -28,6 +28,7 @@ describe('Saver.save', () => {
   it('names checkpoints by step, keeps the newest maxToKeep, and notes them oldest first', async () => {
     const { saveable } = box('v', Float32Array.of(1))
     const saver = new Saver([saveable], { maxToKeep: 2 })
+    expect(String(saver)).toMatch(/^Saver \{ saveables: \[v\], maxToKeep: 2, /)
     const path = await temporaryPrefix()
     for (const globalStep of [1, 20, 300]) expect(await saver.save(path, { globalStep })).toBe(`${path}-${globalStep}`)
     const files = ['model-20', 'model-300'].flatMap((name) => [`${name}.data-00000-of-00001`, `${name}.index`])

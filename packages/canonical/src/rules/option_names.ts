@@ -110,20 +110,22 @@ function namesOf(action: string, options: object): string[] {
 /** Names of options and of their values, with the names in other libraries in plain letters, losses without `loss`. */
 const OTHER_NAMES = new Map(
   Object.entries({
+    input: 'x inputs features',
+    label: 'y target targets labels',
     numUnits: 'hiddensize hiddendim units',
     units: 'outfeatures outputdim embeddingdim',
     direction: 'bidirectional',
     numProj: 'projsize',
     learningRate: 'lr',
     validation: 'validationdata validationsplit',
-    onStep: 'callbacks',
+    onStep: 'callbacks onepoch onepochend',
     progress: 'verbose',
     earlyStopping: 'patience restorebestweights',
     metric: 'monitor',
     isKnownAhead: 'knownahead',
     accumulate: 'gradientaccumulationsteps',
     clipNorm: 'maxnorm clipgradnorm',
-    peak: 'maxlr',
+    peak: 'maxlr initial initiallearningrate',
     steps: 'totalsteps',
     rate: 'p',
     size: 'inputdim vocabsize numembeddings',
@@ -133,6 +135,7 @@ const OTHER_NAMES = new Map(
     mean_absolute_error: 'mae l1',
     silu: 'swish',
     bidirectional: 'both',
+    safetensors: 'pt pth pytorch torch',
   }).flatMap(([name, others]) => others.split(' ').map((other) => [other, name] as const)),
 )
 
@@ -154,6 +157,11 @@ const ADVICE = new Map([
   ['learningrate', 'fit has it, and apply(gradients, learningRate) of an optimizer.'],
   ['recurrentdropout', 'A network has dropout between its layers: dropout.'],
   ['seed', 'The seed of the model also orders its examples: sequential(backend, layers, { seed }).'],
+  ['mask', 'A batch { input, labels, weights } has a weight for each step, [T,B]: 0 leaves a step out.'],
+  [
+    'trainable',
+    'An optimizer keeps variables: optimizer: (variables) => new Adam(variables, { rateFactor: () => 0 }).',
+  ],
   ['metrics', 'The loss is always computed, and the accuracy of classes.'],
 ])
 

@@ -14,7 +14,15 @@ import {
 import { choiceAdvice } from '../../src/rules/option_names.js'
 
 const KNOWN = ['numUnits', 'numLayers', 'dropout', 'seed']
-const LOSSES = ['softmax_cross_entropy', 'sigmoid_cross_entropy', 'mean_squared_error', 'elu', 'adam', 'bidirectional']
+const LOSSES = [
+  'softmax_cross_entropy',
+  'sigmoid_cross_entropy',
+  'mean_squared_error',
+  'elu',
+  'adam',
+  'bidirectional',
+  'safetensors',
+]
 const refusal = (
   option: string,
   known: readonly string[] = KNOWN,
@@ -34,6 +42,8 @@ describe('checkNames', () => {
     ['batch_first', 'time-major'],
     ['learningRate', 'fit has it'],
     ['lr', 'fit has it'],
+    ['mask', 'a weight for each step'],
+    ['trainable', 'rateFactor'],
   ])('advises on %s: %s', (option, advice) => {
     expect(refusal(option).message).toContain(advice)
   })
@@ -221,6 +231,7 @@ describe('choiceAdvice', () => {
     ['binary_crossentropy', 'sigmoid_cross_entropy'],
     ['Adam', 'adam'],
     ['bidirectonal', 'bidirectional'],
+    ['pt', 'safetensors'],
   ])('suggests for %s the choice %s', (value, meant) => {
     expect(choiceAdvice(value, LOSSES)).toBe(`Did you mean ${meant}?`)
     expect(() => checkOptions('fit', { loss: value }, { loss: oneOf(LOSSES) })).toThrow(

@@ -124,7 +124,7 @@ function hidden(
 
 /**
  * Attention without projections: [T,B,E] to [T,B,V]. Each step weighs the steps of another sequence [S,B,V], or its own, by the
- * softmax of their scores with its keys [S,B,E], by default the same sequence: `apply(attention({}), query, { others: [value, key] })`.
+ * softmax of their scores with its keys [S,B,E], by default the same sequence: `apply(attention(), query, { others: [value, key] })`.
  * Padding has no weight. A score is the product of both (Luong et al. 2015), or the sum of tanh(query + key) over the columns
  * (`additive`, Bahdanau et al. 2015). Variable with `isScaled`: `scale`, of the product one number, of the columns E. Keras' `concat`
  * is weight·Σ tanh(scale·(query + key)), of two numbers.

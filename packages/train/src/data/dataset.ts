@@ -13,7 +13,7 @@ import {
   type OptionsOf,
   where,
 } from '@cudnn-rnn/canonical/rules'
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { batched, mapped, prefetched, repeated } from './stages.js'
 import { BUCKET_OPTIONS, bucketedByLength, type BucketOptions, shuffled } from './block_stages.js'
 import { type PaddedSequences, padSequences } from './pad_sequences.js'
@@ -72,11 +72,12 @@ const ARRAY = kind(
  * console.log((await later.next()).value) // [30, 40]
  * ```
  */
-export class Dataset<T> implements AsyncIterable<T> {
+export class Dataset<T> extends Inspectable implements AsyncIterable<T> {
   readonly #source: Source<T>
 
   /** Throws TypeError `ERR_INVALID_ARGUMENT`. */
   constructor(source: Source<T>) {
+    super()
     checkArguments(ACTION, { source }, { source: SOURCE })
     this.#source = source
   }
@@ -188,6 +189,16 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   [Symbol.asyncIterator](): DatasetIterator<T> {
     return this.iterate()
+  }
+
+  protected override summary(): Summary {
+    let elements: string | undefined
+    try {
+      elements = this.describe()
+    } catch {
+      // A file that cannot be read must not break a print.
+    }
+    return { kind: 'Dataset', elements }
   }
 }
 

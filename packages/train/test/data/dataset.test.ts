@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { Dataset, type Position, padSequences, truncatedWindows } from '../../src/index.js'
+import { Dataset, type Position, padSequences, textDataset, truncatedWindows } from '../../src/index.js'
 
 const numbers = (count: number) => Dataset.fromArray(Array.from({ length: count }, (_, k) => k))
 
@@ -176,4 +176,9 @@ it('truncatedWindows continues each row where the window before ended', async ()
   expect([...windows[1].inputs.data]).toEqual([3, 15, 4, 16, 5, 17])
   expect(windows.map(({ restarts }) => restarts)).toEqual([true, false, false, false])
   expect(() => truncatedWindows(ids, { time: 25, batch: 1 })).toThrow(coded('ERR_SEQUENCE_TOO_SHORT'))
+})
+
+it('Dataset prints its elements and their order, and a file that is missing as none', () => {
+  expect(String(numbers(3).batch(2))).toMatch(/^Dataset \{ elements: "array of 3 elements \w+, batches of 2" \}$/)
+  expect(String(textDataset('/missing.txt'))).toBe('Dataset')
 })

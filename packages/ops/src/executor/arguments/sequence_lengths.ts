@@ -43,9 +43,10 @@ export function checkLengths(
     )
   }
   if (count !== batch) {
+    const advice = count === maximum ? `. Its input has ${maximum} steps: the first axis is time, [T,B,…]` : ''
     throw codedRangeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as ${name} must have one length per batch row (${batch}): current number is ${count}`,
+      `Cannot ${action} as ${name} must have one length per batch row (${batch}): current number is ${count}${advice}`,
       { ...place, expected: batch, actual: count },
     )
   }

@@ -74,16 +74,20 @@ export function checkShape(
   shape: readonly number[],
   expected: readonly Dimension[],
 ): void {
-  let fits = shape.length === expected.length
-  for (let axis = 0; fits && axis < expected.length; axis++) {
-    fits = typeof expected[axis] === 'string' || expected[axis] === shape[axis]
-  }
-  if (fits) return
+  if (fits(shape, expected)) return
+  const batch = expected.indexOf('B')
+  const oneRow = [...shape.slice(0, batch), 1, ...shape.slice(batch)]
+  const advice = batch >= 0 && fits(oneRow, expected) ? `. A batch of this one row has shape [${oneRow.join(',')}]` : ''
   throw codedRangeError(
     'ERR_SHAPE',
-    `Cannot ${action} as ${name} must have shape [${expected.join(',')}]: current shape is [${shape.join(',')}]`,
+    `Cannot ${action} as ${name} must have shape [${expected.join(',')}]: current shape is [${shape.join(',')}]${advice}`,
     { argument: name, expected, actual: shape },
   )
+}
+
+function fits(shape: readonly number[], expected: readonly Dimension[]): boolean {
+  if (shape.length !== expected.length) return false
+  return expected.every((size, axis) => typeof size === 'string' || size === shape[axis])
 }
 
 /** The dtype of either kind of tensor; undefined for a host array of an unknown type. */

@@ -27,6 +27,12 @@ describe('checkSequenceLengths', () => {
     expect(check([0, 0], 0)).toBeNull()
   })
 
+  it('names the axes if there is a length for each step', () => {
+    expect(() => check([4, 4, 4, 4])).toThrow(
+      'current number is 4. Its input has 4 steps: the first axis is time, [T,B,…]',
+    )
+  })
+
   it.each([
     [[4, 5], { row: 1, value: 5, maximum: 4 }],
     [[-1, 5], { row: 0, value: -1 }],

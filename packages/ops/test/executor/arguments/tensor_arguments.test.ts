@@ -178,6 +178,12 @@ describe('checkDimensions', () => {
 })
 
 describe('checkShape', () => {
+  it('shows the shape of one sequence as a batch', () => {
+    const advice = 'current shape is [20,1]. A batch of this one row has shape [20,1,1]'
+    expect(() => checkShape('predict', 'input', [20, 1], ['T', 'B', 1])).toThrow(advice)
+    expect(() => checkShape('predict', 'input', [20, 2], ['T', 'B', 1])).toThrow(/current shape is \[20,2\]$/)
+  })
+
   it('compares ranks and fixed sizes; letters stand for any size', () => {
     checkShape('add', 'a', [0, 3], ['N', 3])
     checkShape('add', 'a', [], [])
