@@ -56,6 +56,7 @@ export function createProgram(): Command {
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for all options)')
+    .configureOutput({ outputError: (text, write) => write(text.replace(/'--([\w-]+)'$/m, withOwnName)) })
     .addHelpText(
       'after',
       `
@@ -66,6 +67,19 @@ Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage
     )
   for (const addCommand of COMMANDS) addCommand(program)
   return program.hook('preAction', (_, command) => checkNotEmpty(command))
+}
+
+/** Options by the names of other programs. */
+const OTHER_NAMES = new Map(
+  Object.entries({
+    ...{ epochs: 'steps', lr: 'learning-rate', 'hidden-size': 'units', 'hidden-dim': 'units', 'num-layers': 'layers' },
+    ...{ target: 'value', column: 'value', output: 'out', device: 'backend', gpu: 'backend' },
+  }),
+)
+
+function withOwnName(quoted: string, name: string): string {
+  const own = OTHER_NAMES.get(name)
+  return own === undefined ? quoted : `${quoted}\n(Did you mean --${own}?)`
 }
 
 /** An empty path would be the current folder: `--run "$RUN"` without a RUN. Only texts may be empty. */

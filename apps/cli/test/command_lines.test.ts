@@ -24,6 +24,7 @@ describe('the command line', () => {
     ['run a.onnx --fix sr=fast', 'It must have the form name=number.'],
     ['sample', "missing required argument 'run'"],
     ['sample a b', 'too many arguments'],
+    ['train --epochs 3', "'--epochs'\n(Did you mean --steps?)"],
     ['train mine.txt', 'train --text mine.txt'],
     ['forecast sales.csv', 'forecast --csv sales.csv'],
     ['convert a b', "required option '--to <form>' not specified"],

@@ -81,6 +81,8 @@ const CHARTS = {
   },
   distributed: distributedCharts,
   hot_loops: hotLoopCharts,
+  // No two rows have the same networks, so that a chart would compare different things.
+  kernel_mechanisms: () => [],
 }
 
 /** The Markdown of a page of docs/bench with its charts as code blocks of the language `chart`. */

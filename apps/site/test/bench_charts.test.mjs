@@ -14,8 +14,9 @@ describe('withCharts', () => {
   it.each(pages)('draws charts of docs/bench/%s.md for both widths', (name) => {
     const text = withCharts(root, name, readFileSync(join(root, `docs/bench/${name}.md`), 'utf8'))
     const figures = text.match(/^```chart\n<figure.*<\/figure>$/gm)
-    expect(figures).not.toBeNull()
-    for (const figure of figures) {
+    // Its ratios are of different networks, row by row.
+    expect(figures === null).toBe(name === 'kernel_mechanisms')
+    for (const figure of figures ?? []) {
       expect(figure.match(/<svg [^>]*class="chart (wide|narrow)"/g)).toHaveLength(2)
       expect(figure).toMatch(/<(circle|rect)/)
       expect(figure).not.toMatch(/NaN|undefined|<style/)

@@ -63,13 +63,13 @@ export async function readTextCsv(path: string, columns: TextColumns): Promise<S
     const [text, label] = [columns.textField, columns.labelField].map((name) =>
       Object.hasOwn(fields, name) ? fields[name] : undefined,
     )
-    if (text === undefined) throw missingField(path, row, columns.textField, Object.keys(fields))
+    if (text === undefined) throw missingField(path, row, columns.textField, fields)
     texts.push({ source: `${basename(path)}:${row}`, text, label })
   }
   return texts
 }
 
-/** The objects of a JSON-lines file. Throws DataError as `jsonLinesDataset`, `ERR_DATA_VALUE` for a field that is not text. */
+/** The objects of a JSON-lines file. Throws DataError as `jsonLinesDataset`, `ERR_DATA_COLUMN` and `ERR_DATA_VALUE` for a field that is absent or no text. */
 export async function readTextJsonLines(path: string, { textField, labelField }: TextColumns): Promise<SourceText[]> {
   const texts: SourceText[] = []
   let row = 0
@@ -78,6 +78,8 @@ export async function readTextJsonLines(path: string, { textField, labelField }:
     const field = (column: string, accepts: readonly string[]) => {
       const found: unknown = ownMember(value, column)
       if (accepts.includes(typeof found)) return found
+      if (found === undefined && typeof value === 'object' && value !== null)
+        throw missingField(path, row, column, value)
       throw new DataError(
         'ERR_DATA_VALUE',
         `Cannot read ${path} as value ${row}, field ${column} must be a ${accepts.filter((type) => type !== 'undefined').join(' or ')}: current value is ${JSON.stringify(found)}`,
@@ -152,7 +154,8 @@ function unreadable(path: string, cause: Error): DataError {
   return new DataError('ERR_DATA_IO', `Cannot read ${path} (${cause.message})`, { path }, { cause })
 }
 
-function missingField(path: string, row: number, column: string, known: readonly string[]): DataError {
-  const message = `Cannot read ${path} as there must be a column ${column}: current columns are ${known.join(', ')}. Name it by --text-field`
+function missingField(path: string, row: number, column: string, record: object): DataError {
+  const names = Object.keys(record).join(', ') || 'none'
+  const message = `Cannot read ${path} as row ${row} must have a column or field ${column}: current ones are ${names}. Name it by --text-field`
   return new DataError('ERR_DATA_COLUMN', message, { path, row, column })
 }

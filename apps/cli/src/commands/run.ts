@@ -13,8 +13,8 @@ import { integerAtLeast } from '../number_options.js'
 interface RunCommandOptions {
   readonly wav?: string
   readonly csv?: string
-  readonly fix: Readonly<Record<string, number>>
-  readonly state: Readonly<Record<string, string>>
+  readonly fix?: Readonly<Record<string, number>>
+  readonly state?: Readonly<Record<string, string>>
   readonly stateless?: boolean
   readonly hop?: number
 }
@@ -27,34 +27,33 @@ export function addRunCommand(program: Command): void {
     .option('--wav <file>', 'a WAV file: each step takes as many samples as the input has numbers')
     .option('--csv <file>', 'a CSV file: each row of numbers is a step')
     .option('--hop <n>', 'samples from one step to the next, if steps overlap', integerAtLeast(1))
-    .option('--fix <name=number>', 'fix an input or an open size to a number; may be repeated', fixed, {})
+    .option('--fix <name=number>', 'fix an input or an open size to a number; may be repeated', fixed)
     .option(
       '--state <input=output>',
       'pair an input and an output as a state, if their names do not; may be repeated',
       named,
-      {},
     )
     .option('--stateless', 'do not carry states from step to step')
     .action(runModel)
 }
 
-function named(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function named(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const [name, value, ...rest] = text.split('=')
   if (!name || !value || rest.length > 0) throw new InvalidArgumentError('It must have the form name=value.')
   return { ...before, [name]: value }
 }
 
-function fixed(text: string, before: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const [[name = '', value] = []] = Object.entries(named(text, {}))
+function fixed(text: string, before: Readonly<Record<string, number>> = {}): Readonly<Record<string, number>> {
+  const [[name = '', value] = []] = Object.entries(named(text))
   const number = numberOfText(value ?? '')
   if (Number.isNaN(number)) throw new InvalidArgumentError('It must have the form name=number.')
   return { ...before, [name]: number }
 }
 
-async function runModel(path: string, { wav, csv, hop, fix, state, stateless }: RunCommandOptions): Promise<void> {
+async function runModel(path: string, { wav, csv, hop, fix = {}, state, stateless }: RunCommandOptions): Promise<void> {
   if ((wav === undefined) === (csv === undefined))
     throw codedRangeError('ERR_RUN_INPUT', 'Cannot run a model as one of --wav and --csv must be given')
-  const states = stateless ? 'none' : Object.keys(state).length === 0 ? 'auto' : state
+  const states = stateless ? 'none' : (state ?? 'auto')
   using graph = await openGraph(path, { ort: onnxRuntime(), fixed: fix, states })
   const [input, ...others] = graph.inputs
   const shape = input?.shape.map((size, axis) => (typeof size === 'string' && axis === 0 ? 1 : size)) ?? []

@@ -89,7 +89,11 @@ describe('cudnn-rnn classify', () => {
 
   it.each([
     ['ERR_DATA_SYNTAX', (line: string, row: number) => (row === 7 ? line.slice(0, -1) : line), /row 7/],
-    ['ERR_DATA_VALUE', (line: string, row: number) => (row === 9 ? '{"label":"x"}' : line), /value 9, field text/],
+    [
+      'ERR_DATA_COLUMN',
+      (line: string, row: number) => (row === 9 ? '{"label":"x"}' : line),
+      /row 9 .* text: .* label\. Name it/,
+    ],
     [
       'ERR_DATA_VALUE',
       (line: string, row: number) => (row === 9 ? '{"text":"x","label":null}' : line),
@@ -203,7 +207,12 @@ describe('cudnn-rnn classify --run', () => {
     expect(await refused('--run', out)).toContain('[ERR_DATA_EMPTY]')
     expect(await refused('--run', out, await write('empty.txt', ' \n'))).toContain('[ERR_DATA_EMPTY]')
     expect(await refused('--run', out, await write('empty.csv', ''))).toContain('[ERR_DATA_EMPTY]')
-    expect(await refused('--run', out, await write('other.csv', 'a,b\n1,2\n'))).toMatch(/ERR_DATA_COLUMN.*column text/)
+    expect(await refused('--run', out, await write('other.csv', 'a,b\n1,2\n'))).toMatch(
+      /ERR_DATA_COLUMN.*text: current ones are a, b/,
+    )
+    expect(await refused('--run', out, await write('other.jsonl', '{"review":"x"}\n'))).toMatch(
+      /ERR_DATA_COLUMN.*row 1 must have .*text: current ones are review\. Name it by --text-field/,
+    )
     expect(await refused('--run', out, 'win money')).toMatch(/ERR_DATA_IO.*standard input, which is named -$/)
     expect(await refused('--run', out, csv, '--words', '9')).toContain('[ERR_USE_OPTION]')
     expect(await refused(csv)).toContain('[ERR_INVALID_OPTION]')
