@@ -5,7 +5,7 @@ import type { CommandQueue } from '../src/device/command_queue.js'
 import type { CudnnExecutor } from '../src/device/cudnn_executor.js'
 import type { BufferHome } from '../src/device/device_buffer.js'
 import { arithmeticOf } from '../src/device/precision.js'
-import { PlanCache } from '../src/rnn/rnn_plan.js'
+import { planKey } from '../src/rnn/rnn_plan.js'
 import { RnnPlanner } from '../src/rnn/rnn_planner.js'
 
 /** The numbers of the list of an action, in the place of cuDNN's. */
@@ -65,7 +65,7 @@ function planner(options: Partial<RnnOptions> = {}) {
   })
   const plan = (batch?: number, lengths?: readonly number[], training = true) => {
     const given = sizes(batch, lengths)
-    return made.plan(queue, PlanCache.key(given, training), { sizes: given, training })
+    return made.plan(queue, planKey(given, training), { sizes: given, training })
   }
   return { made, plan, sizes, state, answers, queue }
 }
@@ -140,7 +140,7 @@ describe('RnnPlanner', () => {
       expect(state.released).toEqual([1])
       // The next pass tries again: the refused plan and descriptor are not kept.
       answers[action] = right
-      expect(made.known(PlanCache.key({ time: 5, batch: 2, sequenceLengths: null }, true))).toBeUndefined()
+      expect(made.known(planKey({ time: 5, batch: 2, sequenceLengths: null }, true))).toBeUndefined()
       expect((await plan()).rnn).not.toBe(1)
     },
   )
@@ -168,7 +168,7 @@ describe('RnnPlanner', () => {
       return []
     }
     await expect(plan()).rejects.toThrow('lost')
-    expect(made.known(PlanCache.key(sizes(), true))).toBeUndefined()
+    expect(made.known(planKey(sizes(), true))).toBeUndefined()
     expect((await plan()).rnn).toBe(known.rnn)
   })
 

@@ -7,6 +7,7 @@ import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'
+import { RecentlyUsed } from '../device/recently_used.js'
 import { CTC_LOSS_ALGO_DETERMINISTIC, DATA_TYPES } from '../sys/cudnn_enums.js'
 import type { CtcLossDescriptor, TensorDescriptor } from '../sys/native_addon.js'
 import { type CudnnCtcProblem, cudnnCtcProblem } from './ctc_problem.js'
@@ -28,11 +29,12 @@ interface CtcPlan {
  */
 export class CtcLosses {
   readonly #executor: CudnnExecutor
-  /** The least recently used first. null is kept too, so a shape that cuDNN refuses is queried once. */
-  readonly #plans = new Map<string, CtcPlan | null>()
+  /** null is kept too, so a shape that cuDNN refuses is queried once. */
+  readonly #plans: RecentlyUsed<CtcPlan | null>
 
   constructor(executor: CudnnExecutor) {
     this.#executor = executor
+    this.#plans = new RecentlyUsed(MOST_PLANS, (plan) => executor.session.destroy(plan?.probs, plan?.descriptor))
   }
 
   async loss(logits: TensorLike, problem: CtcProblem): Promise<CtcLossResult> {
@@ -40,7 +42,7 @@ export class CtcLosses {
     // cuDNN computes this loss in float32 only (cudnnSetCTCLossDescriptor: CUDNN_DATA_FLOAT).
     const given = memory.dtype === 'float32' ? cudnnCtcProblem(problem) : undefined
     const key = given && `${given.time} ${given.batch} ${given.classes} ${given.maxLabels}`
-    const known = key === undefined ? null : this.#known(key)
+    const known = key === undefined ? null : this.#plans.get(key)
     if (given === undefined || key === undefined || known === null) return this.#onHost(logits, problem)
     // The common case: the device is not queried and nothing waits.
     if (known !== undefined) {
@@ -82,9 +84,9 @@ export class CtcLosses {
     const { session } = this.#executor
     // Another call may have made it meanwhile.
     // Sections are exclusive, so at most one call makes the plan of a shape.
-    const plan = this.#known(key) ?? (await this.#plan(queue, problem))
+    const plan = this.#plans.get(key) ?? (await this.#plan(queue, problem))
     if (plan === null) {
-      this.#keep(key, null)
+      this.#plans.set(key, null)
       return undefined
     }
     const list = session.list(ACTION)
@@ -95,13 +97,12 @@ export class CtcLosses {
       // cuDNN reports some refusals only at the call itself. The results of the failed list hold its error: they are
       // disposed.
       for (const result of Object.values(results)) result.dispose()
-      const isRefused = isRefusal(error)
-      if (this.#known(key) !== plan || isRefused) queue.releaseNow([plan.probs, plan.descriptor])
-      if (!isRefused) throw error
+      if (this.#plans.get(key) !== plan) queue.releaseNow([plan.probs, plan.descriptor])
+      if (!isRefusal(error)) throw error
       this.#plans.set(key, null)
       return undefined
     }
-    this.#keep(key, plan)
+    this.#plans.set(key, plan)
     return results
   }
 
@@ -190,23 +191,6 @@ export class CtcLosses {
 
   #hostArray(length: number): FloatArray {
     return allocating(ACTION, () => new DTYPES[this.#executor.memory.dtype].array(length) as FloatArray)
-  }
-
-  #known(key: string): CtcPlan | null | undefined {
-    // A Map iterates in the order of insertion: setting a key again makes it the most recently used.
-    const plan = this.#plans.get(key)
-    if (plan === undefined) return undefined
-    this.#plans.delete(key)
-    this.#plans.set(key, plan)
-    return plan
-  }
-
-  #keep(key: string, plan: CtcPlan | null): void {
-    this.#plans.set(key, plan)
-    if (this.#plans.size <= MOST_PLANS) return
-    const [[oldest, dropped]] = this.#plans
-    this.#plans.delete(oldest)
-    if (dropped) this.#executor.session.destroy(dropped.probs, dropped.descriptor)
   }
 }
 

@@ -43,7 +43,7 @@ import { CudnnStepper } from './cudnn_stepper.js'
 import { CudnnTape } from './cudnn_tape.js'
 import { checkDropoutStateLength } from './dropout_states.js'
 import { RnnPasses } from './rnn_passes.js'
-import { PlanCache, type RnnPlan } from './rnn_plan.js'
+import { planKey, type RnnPlan } from './rnn_plan.js'
 import { RnnPlanner } from './rnn_planner.js'
 
 /** Frees the plans of networks that were collected without `dispose()`. */
@@ -129,7 +129,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
       const weights = owner.own(this.#passes.sharedWeights(operands.params, training))
       // Queued in order, before an exclusive section could wait for it.
       const dropout = this.#planner.makeDropout(training)
-      const key = PlanCache.key(sizes, training)
+      const key = planKey(sizes, training)
       const known = this.#planner.known(key) ?? this.#planner.planNow(key, sizes, training)
       // Host arrays are uploaded in this list, now, even if the pass itself must wait for its plan.
       const reading = this.#begin(action, known)

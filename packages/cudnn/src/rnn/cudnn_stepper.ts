@@ -7,7 +7,7 @@ import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
 import { launchEach } from '../device/device_kernels.js'
 import type { GivenForward, RnnPasses } from './rnn_passes.js'
-import { PlanCache, type RnnPlan } from './rnn_plan.js'
+import { planKey, type RnnPlan } from './rnn_plan.js'
 import type { RnnPlanner } from './rnn_planner.js'
 
 export interface StepperOwner {
@@ -194,7 +194,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     const elements = size.time * size.batch * hiddenColumns(descriptor)
     const output = allocating(ACTION, () => new DTYPES[memory.dtype].array(elements) as FloatArray)
     const sizes = { sequenceLengths: null, ...size }
-    const key = PlanCache.key(sizes, false)
+    const key = planKey(sizes, false)
     const owners = { made: new BufferOwner(), kept: new BufferOwner() }
     try {
       const known = planner.known(key)
@@ -237,7 +237,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     session.checkCanWait(ACTION)
     session.flush()
     const sizes = { sequenceLengths: null, ...size }
-    const plan = planner.planAndWait(PlanCache.key(sizes, false), sizes)
+    const plan = planner.planAndWait(planKey(sizes, false), sizes)
     const owners = { made: new BufferOwner(), kept: new BufferOwner() }
     try {
       const { list, record } = this.#begin(rows, input, size, checked, owners)

@@ -1,4 +1,3 @@
-import { entryOf } from '@cudnn-rnn/canonical/rules'
 import type { PassShapes, RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import type { DeviceSession } from '../device/device_session.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
@@ -44,49 +43,7 @@ export function rnnPlan(session: DeviceSession, parts: PlanParts): RnnPlan {
   return plan
 }
 
-/** Plans by shape, the least recently used dropped first. */
-export class PlanCache {
-  readonly #plans = new Map<string, RnnPlan>()
-  readonly #capacity: number
-
-  constructor(capacity: number) {
-    this.#capacity = capacity
-  }
-
-  /** Lengths are part of the key: descriptors and device arrays hold them. */
-  static key({ time, batch, sequenceLengths }: RnnPassSizes, training: boolean): string {
-    return `${training ? 'training' : 'inference'} ${time} ${batch} ${sequenceLengths ?? 'full'}`
-  }
-
-  get(key: string): RnnPlan | undefined {
-    const plan = this.#plans.get(key)
-    if (plan === undefined) return undefined
-    // A Map iterates in the order of insertion: setting the key again makes it the most recently used.
-    this.#plans.delete(key)
-    this.#plans.set(key, plan)
-    return plan
-  }
-
-  /** Drops the plan that `plan` replaces, if there is one. */
-  set(key: string, plan: RnnPlan): void {
-    if (this.#plans.has(key)) this.#drop(key)
-    this.#plans.set(key, plan)
-    if (this.#plans.size <= this.#capacity) return
-    const [oldest] = this.#plans.keys()
-    this.#drop(oldest)
-  }
-
-  clear(): void {
-    for (const key of [...this.#plans.keys()]) this.#drop(key)
-  }
-
-  /** Drops `plan`, if it is still the one of `key`. */
-  remove(key: string, plan: RnnPlan): void {
-    if (this.#plans.get(key) === plan) this.#drop(key)
-  }
-
-  #drop(key: string): void {
-    entryOf(this.#plans, key).release()
-    this.#plans.delete(key)
-  }
+/** Lengths are part of the key: descriptors and device arrays hold them. */
+export function planKey({ time, batch, sequenceLengths }: RnnPassSizes, training: boolean): string {
+  return `${training ? 'training' : 'inference'} ${time} ${batch} ${sequenceLengths ?? 'full'}`
 }

@@ -9,6 +9,7 @@ import { passShapes, type RnnPassSizes } from '@cudnn-rnn/ops/executor'
 import { type Asking, answer, answerNow } from '../device/asking.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import { RecentlyUsed } from '../device/recently_used.js'
 import { type Algorithm, FORWARD_MODE } from '../sys/cudnn_enums.js'
 import { CudnnError } from '../sys/cudnn_error.js'
 import type { RnnDescriptorId } from '../sys/native_addon.js'
@@ -25,7 +26,7 @@ import { PersistentPass } from './persistent_pass.js'
 import { persistentShapes } from './persistent_shape.js'
 import { replaysDropout, replaysLengths } from './replay_trials.js'
 import { setPassDescriptors, type TempSpace, uploadLengths } from './rnn_call.js'
-import { PlanCache, type PlanParts, type RnnPlan, rnnPlan } from './rnn_plan.js'
+import { type PlanParts, type RnnPlan, rnnPlan } from './rnn_plan.js'
 
 /** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
 const PLANS_PER_NETWORK = 32
@@ -48,7 +49,7 @@ export class RnnPlanner {
   readonly #executor: CudnnExecutor
   readonly #network: RnnDescriptor
   readonly #layout: ParamLayout
-  readonly #plans = new PlanCache(PLANS_PER_NETWORK)
+  readonly #plans = new RecentlyUsed<RnnPlan>(PLANS_PER_NETWORK, (plan) => plan.release())
   readonly #descriptors = new Map<string, RnnDescriptorId>()
   readonly #algorithms = new Map<string, Algorithm>()
   readonly #tempSpaces = new Map<string, TempSpace>()
