@@ -23,14 +23,7 @@ export function hostAllocator(
   make: (length: number) => FloatArray = (length) => new DTYPES[dtype].array(length),
 ): (length: number) => FloatArray {
   const { bytes } = DTYPES[dtype]
-  return (length) => {
-    try {
-      return make(length)
-    } catch (error) {
-      if (!isAllocationFailure(error)) throw error
-      throw outOfMemory('allocate memory', length * bytes, error)
-    }
-  }
+  return (length) => allocating('allocate memory', () => make(length), length * bytes)
 }
 
 /** How an executor makes zeroed arrays whose address matters to it. */

@@ -1,9 +1,8 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { elementwiseFunction } from './elementwise_function.js'
-import { DROPOUT_COUNTER, type DropoutMask } from '../operations/dropout_mask.js'
+import { DROPOUT_COUNTER, type DropoutMask, eachWord } from '../operations/dropout_mask.js'
 import type { ElementLoss } from '../operations/operation_types.js'
 import type { HostRowName, KernelNumbers } from '../operations/table.js'
-import { philoxBlock } from '../philox.js'
 import { floatAt } from './float_at.js'
 import type { HostFunction } from './host_kernels.js'
 import { sigmoid } from './sigmoid.js'
@@ -118,18 +117,9 @@ export const LAYER_FUNCTIONS = {
 
   /** y = x·mask, as {@link DropoutMask} draws it. */
   dropout([y], [x], mask: DropoutMask) {
-    const key = Uint32Array.of(mask.seedLow, mask.seedHigh)
-    const counter = Uint32Array.of(0, 0, mask.drawLow, DROPOUT_COUNTER + mask.drawHigh)
-    const words = new Uint32Array(4)
-    for (let k = 0; k < y.length; k++) {
-      if (k % 4 === 0) {
-        const block = k / 4
-        counter[0] = block >>> 0
-        counter[1] = Math.floor(block / 2 ** 32)
-        philoxBlock(counter, key, words)
-      }
+    eachWord(y.length, mask, DROPOUT_COUNTER, (k, words) => {
       y[k] = words[k % 4] >>> 8 < mask.threshold ? 0 : floatAt(x, k) * mask.kept
-    }
+    })
   },
 
   /** y = gamma·(x - mean)/√(variance + ε) + beta, row by row. */

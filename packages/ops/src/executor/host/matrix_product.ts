@@ -4,7 +4,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 /** A matrix inside a typed array, as `HostProducts.addProduct` takes it. */
 export type MatrixView = Parameters<HostProducts['addProduct']>[0]
 
-// Elements are asserted (`!`), not checked by floatAt: the checks would take 1.3 times the time of a product of matrices,
+// Elements are not checked by floatAt: the checks would take 1.3 times the time of a product of matrices,
 // and 2.3 times for a matrix and a vector. Every index is a sum of strides within the sizes that callers have checked.
 
 /** The row-major [rows, columns] matrix that begins at `offset`. */

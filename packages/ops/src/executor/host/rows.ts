@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
-// Elements are asserted (`!`), not checked by floatAt, as in matrix_product.ts: these loops run in every step.
+// Elements are not checked by floatAt, as in matrix_product.ts: these loops run in every step.
 
 /** Writes `row` [columns] (zeros when undefined) into every one of `rows` rows of `target`. */
 export function fillRows(

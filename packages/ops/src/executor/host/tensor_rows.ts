@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { TensorRowName } from '../operations/table.js'
 import type { Products, RandomDraw } from '../operations/tensor_rows.js'
 import { GROUPS, viewOffset, type Walk, walkCount } from '../operations/walk.js'
-import { philoxBlock } from '../philox.js'
+import { eachWord } from '../operations/dropout_mask.js'
 import { type ElementFunctionName, elementFunctionOf, elementValue, type ReductionName } from './element_functions.js'
 import type { HostCompute } from './host_kernels.js'
 import { addProduct, type MatrixView } from './matrix_product.js'
@@ -56,24 +56,15 @@ export function tensorRow(kernels: TensorKernels, name: TensorRowName): HostComp
 /** Added to the fourth word of the counter, where masks of dropout have 2^25. */
 const RANDOM_COUNTER = 2 ** 26
 
-function drawInto(y: FloatArray, isNormal: boolean, { seedLow, seedHigh, drawLow, drawHigh }: RandomDraw): void {
-  const seed = Uint32Array.of(seedLow, seedHigh)
-  const counter = Uint32Array.of(0, 0, drawLow, RANDOM_COUNTER + drawHigh)
-  const words = new Uint32Array(4)
-  const fraction = (word: number) => (words[word] >>> 8) * 2 ** -24
-  for (let k = 0; k < y.length; k++) {
-    if (k % 4 === 0) {
-      const block = k / 4
-      counter[0] = block >>> 0
-      counter[1] = Math.floor(block / 2 ** 32)
-      philoxBlock(counter, seed, words)
-    }
+function drawInto(y: FloatArray, isNormal: boolean, draw: RandomDraw): void {
+  const fraction = (word: number) => (word >>> 8) * 2 ** -24
+  eachWord(y.length, draw, RANDOM_COUNTER, (k, words) => {
     // Two words are two normal numbers.
     const pair = (k % 4) & 2
-    const angle = 2 * Math.PI * fraction(pair + 1)
-    if (!isNormal) y[k] = fraction(k % 4)
-    else y[k] = Math.sqrt(-2 * Math.log(1 - fraction(pair))) * (k % 2 === 0 ? Math.cos(angle) : Math.sin(angle))
-  }
+    const angle = 2 * Math.PI * fraction(words[pair + 1])
+    if (!isNormal) y[k] = fraction(words[k % 4])
+    else y[k] = Math.sqrt(-2 * Math.log(1 - fraction(words[pair]))) * (k % 2 === 0 ? Math.cos(angle) : Math.sin(angle))
+  })
 }
 
 /** Up to this many elements, a loop copies faster than a call of the engine. */

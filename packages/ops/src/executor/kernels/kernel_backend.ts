@@ -1,8 +1,8 @@
 import { HostBackend } from '../host/host_backend.js'
 import { boundaryKernels, queueCopy } from './boundary_kernels.js'
 import type { KernelExecutor } from './kernel_executor.js'
-import { KernelLstm } from './kernel_lstm.js'
-import { KernelProducts } from './kernel_products.js'
+import { kernelLstm } from './kernel_lstm.js'
+import { kernelProducts } from './kernel_products.js'
 import { KernelRnn } from './kernel_rnn.js'
 
 /** How an executor over the kernels presents itself. */
@@ -20,8 +20,8 @@ export function openKernelBackend(executor: KernelExecutor, labels: KernelBacken
     ...labels,
     memory,
     kernels: boundaryKernels(executor),
-    products: new KernelProducts(executor),
-    lstm: new KernelLstm(executor),
+    products: kernelProducts(executor),
+    lstm: kernelLstm(executor),
     settled() {
       // A copy without elements: operations are done in their order.
       return memory.done(queueCopy(executor, memory.allocate(0), memory.allocate(0)))

@@ -7,23 +7,16 @@ import type { KernelExecutor } from './kernel_executor.js'
 export const SMALL_PRODUCT = 4096
 
 /** Products of matrices by the kernels, computed while the caller waits. */
-export class KernelProducts implements HostProducts {
-  readonly #executor: KernelExecutor
-
-  constructor(executor: KernelExecutor) {
-    this.#executor = executor
-  }
-
-  addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: number, n: number, k: number): void {
-    const { memory, operations } = this.#executor
-    memory.life.check('multiply matrices')
-    const { array } = DTYPES[memory.dtype]
-    const isOwn = [a, b, c].every(({ data }) => data instanceof array)
-    if (!isOwn || c.columnStride !== 1 || m * n * k <= SMALL_PRODUCT) {
-      addProduct(c, a, b, m, n, k)
-      return
-    }
-    operations.addProduct({ c: c.data, a: a.data, b: b.data, layout: Float64Array.of(...layoutOf(c, a, b), m, n, k) })
+export function kernelProducts({ memory, operations }: KernelExecutor): HostProducts {
+  const { array } = DTYPES[memory.dtype]
+  return {
+    addProduct(c, a, b, m, n, k) {
+      memory.life.check('multiply matrices')
+      const isOwn = [a, b, c].every(({ data }) => data instanceof array)
+      if (!isOwn || c.columnStride !== 1 || m * n * k <= SMALL_PRODUCT) return addProduct(c, a, b, m, n, k)
+      const layout = Float64Array.of(...layoutOf(c, a, b), m, n, k)
+      return operations.addProduct({ c: c.data, a: a.data, b: b.data, layout })
+    },
   }
 }
 

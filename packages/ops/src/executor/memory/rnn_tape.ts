@@ -67,7 +67,7 @@ export class RnnTape<Contents> extends OpenTape {
   }
 }
 
-/** again. */
+/** The versions of the operands that a backward reads again. */
 export class OperandVersions {
   readonly #noted: (readonly [string, VersionedTensor, number])[] = []
 

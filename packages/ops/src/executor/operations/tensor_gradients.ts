@@ -51,6 +51,14 @@ export function where(ops: DenseOps, condition: TensorLike, dy: BackendTensor, i
   return isElse ? ops.select(condition, zero, dy) : ops.select(condition, dy, zero)
 }
 
+/** The gradient of a row that takes b if `takesB` compares it with a, else a. */
+export function oneOfTwo(takesB: 'less' | 'greater'): GradientRule {
+  return broadcastGradient(['a', 'b'], {
+    a: (dy, { ops, read: { a, b } }) => where(ops, ops[takesB](b, a), dy, true),
+    b: (dy, { ops, read: { a, b } }) => where(ops, ops[takesB](b, a), dy),
+  })
+}
+
 function isReduced(rank: number, axes: Shape | undefined, axis: number): boolean {
   return axes === undefined || axes.includes(axis) || axes.includes(axis - rank)
 }

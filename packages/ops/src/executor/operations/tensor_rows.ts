@@ -29,6 +29,7 @@ import {
   matmulGradient,
   maxGradient,
   meanGradient,
+  oneOfTwo,
   scalar,
   sliceGradient,
   stackGradient,
@@ -196,7 +197,17 @@ function productOf({ transposeA, transposeB }: Transposes, a: Shape, b: Shape): 
 /** Which numbers are drawn: element i from the block of Philox4x32-10 of its number, as masks of dropout are. */
 export interface RandomDraw extends Omit<DropoutMask, 'threshold' | 'kept'> {}
 
-const drawnBy = (options: Readonly<Record<'seed' | 'draw', number>>): RandomDraw => dropoutMask({ ...options, rate: 0 })
+/** Random numbers of any shape. */
+function drawn(action: string) {
+  return row({
+    action,
+    takes: ['shape'],
+    gives: ['output [shape]'],
+    options: { shape: SHAPE, seed: SEED, draw: DRAW },
+    complete: (options: Readonly<Record<'seed' | 'draw', number>>): RandomDraw => dropoutMask({ ...options, rate: 0 }),
+    gradient: 'zero',
+  })
+}
 
 /** Rows that take tensors of any shape. */
 export const TENSOR_ROWS = {
@@ -216,20 +227,8 @@ export const TENSOR_ROWS = {
       b: (dy, { ops, read: { b, output } }) => ops.negate(ops.divide(ops.multiply(dy, output), b)),
     }),
   ),
-  minimum: pair(
-    'take the smaller of two',
-    broadcastGradient(['a', 'b'], {
-      a: (dy, { ops, read: { a, b } }) => where(ops, ops.less(b, a), dy, true),
-      b: (dy, { ops, read: { a, b } }) => where(ops, ops.less(b, a), dy),
-    }),
-  ),
-  maximum: pair(
-    'take the larger of two',
-    broadcastGradient(['a', 'b'], {
-      a: (dy, { ops, read: { a, b } }) => where(ops, ops.greater(b, a), dy, true),
-      b: (dy, { ops, read: { a, b } }) => where(ops, ops.greater(b, a), dy),
-    }),
-  ),
+  minimum: pair('take the smaller of two', oneOfTwo('less')),
+  maximum: pair('take the larger of two', oneOfTwo('greater')),
   power: pair(
     'take a power',
     broadcastGradient(['a', 'b', 'output'], {
@@ -374,20 +373,6 @@ export const TENSOR_ROWS = {
     options: { classes: RESULT_SIZE },
     gradient: 'zero',
   }),
-  uniform: row({
-    action: 'draw uniform numbers',
-    takes: ['shape'],
-    gives: ['output [shape]'],
-    options: { shape: SHAPE, seed: SEED, draw: DRAW },
-    complete: drawnBy,
-    gradient: 'zero',
-  }),
-  normal: row({
-    action: 'draw normal numbers',
-    takes: ['shape'],
-    gives: ['output [shape]'],
-    options: { shape: SHAPE, seed: SEED, draw: DRAW },
-    complete: drawnBy,
-    gradient: 'zero',
-  }),
+  uniform: drawn('draw uniform numbers'),
+  normal: drawn('draw normal numbers'),
 }

@@ -22,7 +22,7 @@ const gradients = () => ({
   beta: null,
 })
 
-describe('KernelLstm', () => {
+describe('kernelLstm', () => {
   it('gives the kernels the arrays of its caller, in both passes', () => {
     const { backend, jobs } = openNotingExecutor()
     const given = operands()

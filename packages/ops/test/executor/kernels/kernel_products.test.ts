@@ -10,7 +10,7 @@ const operands = (m: number, n: number, k: number, array: new (length: number) =
   return { c, a, b, views: [matrix(c, n), matrix(a, k), matrix(b, n), m, n, k] as const }
 }
 
-describe('KernelProducts', () => {
+describe('kernelProducts', () => {
   it('leaves small products to TypeScript, and gives larger ones to the kernels', () => {
     const { backend, jobs } = openNotingExecutor()
     const small = operands(16, 16, 16)
