@@ -1,7 +1,6 @@
 import {
   DTYPES,
   isBackendTensor,
-  type Rnn,
   type RnnForwardResult,
   type RnnInputGradients,
   type Tape,
@@ -11,12 +10,10 @@ import {
   type CanonicalParams,
   type FloatArray,
   flatLayout,
-  Inspectable,
   layoutKey,
   type ParamLayout,
   packCanonical,
   type RnnDescriptor,
-  type Summary,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
 import {
@@ -24,14 +21,11 @@ import {
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkParams,
   checkSelection,
-  type LedgerEntry,
-  Lifetime,
+  ExecutorRnn,
   OperandVersions,
   type RnnForwardInputs,
   type RnnOutputGradients,
-  rnnSummary,
   selectedCanonical,
 } from '@cudnn-rnn/ops/executor'
 import type { CommandList } from '../device/command_list.js'
@@ -39,6 +33,7 @@ import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { CudnnTensor } from '../device/cudnn_tensor.js'
 import { BufferOwner } from '../device/device_buffer.js'
+import type { DeviceMemory } from '../device/device_memory.js'
 import { CudnnStepper } from './cudnn_stepper.js'
 import { CudnnTape } from './cudnn_tape.js'
 import { checkDropoutStateLength } from './dropout_states.js'
@@ -50,35 +45,28 @@ import { RnnPlanner } from './rnn_planner.js'
 const dropped = new FinalizationRegistry<RnnPlanner>((planner) => planner.dispose())
 
 /** A network on cuDNN. Its opaque layout is the flat canonical one, which every plan compares with cuDNN's own. */
-export class CudnnRnn extends Inspectable implements Rnn {
-  readonly descriptor: RnnDescriptor
-  readonly paramsSize: number
+export class CudnnRnn extends ExecutorRnn<DeviceMemory> {
   readonly #executor: CudnnExecutor
   readonly #layout: ParamLayout
   readonly #layoutKey: string
-  readonly #life: Lifetime
   readonly #planner: RnnPlanner
-  readonly #entry: LedgerEntry
   readonly #passes: RnnPasses
 
   constructor(executor: CudnnExecutor, descriptor: RnnDescriptor) {
-    super()
+    const layout = flatLayout(descriptor)
+    super(executor.memory, descriptor, layout.size)
     this.#executor = executor
-    this.descriptor = descriptor
-    this.#layout = flatLayout(descriptor)
+    this.#layout = layout
     this.#layoutKey = layoutKey(descriptor)
-    this.paramsSize = this.#layout.size
-    this.#life = new Lifetime('rnn', executor.memory.life)
-    this.#planner = new RnnPlanner(executor, descriptor, this.#layout)
-    this.#passes = new RnnPasses(executor, descriptor, this.#layout)
-    this.#entry = executor.memory.ledger.enter('rnns', this)
+    this.#planner = new RnnPlanner(executor, descriptor, layout)
+    this.#passes = new RnnPasses(executor, descriptor, layout)
     dropped.register(this, this.#planner, this)
   }
 
   /** Packs on the host and uploads once: the layout is the flat canonical one, so no kernel is needed. */
   canonicalToParams(canonical: CanonicalParams): CudnnTensor {
-    this.#life.check('convert canonical parameters')
-    const { memory } = this.#executor
+    this.life.check('convert canonical parameters')
+    const { memory } = this
     const flat = packCanonical(this.#layout, canonical, new DTYPES[memory.dtype].array(this.paramsSize) as FloatArray)
     return memory.fromHost({ data: flat, shape: [this.paramsSize] }, memory.dtype, this.#layoutKey)
   }
@@ -86,9 +74,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
   /** Reads the parameters, or the selected tensors alone, which waits for the calls before, and unpacks them on the host. */
   async paramsToCanonical(params: TensorLike, selection?: ReadonlySet<number>): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
-    this.#life.check(action)
-    const { memory } = this.#executor
-    const given = checkParams(action, memory, this.descriptor, this.paramsSize, params)
+    const given = this.checkParams(action, params)
     checkSelection(action, selection)
     if (selection !== undefined && given instanceof CudnnTensor) return await this.#download(action, given, selection)
     const { data } = isBackendTensor(given) ? await given.read() : given
@@ -119,7 +105,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
    */
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
-    this.#life.check(action)
+    this.life.check(action)
     const { memory, session } = this.#executor
     const checked = checkForwardArguments(memory, this.descriptor, this.paramsSize, inputs)
     const { sizes, training, operands } = checked
@@ -171,7 +157,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
    */
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
-    this.#life.check(action)
+    this.life.check(action)
     const { memory, session } = this.#executor
     checkOwnTape(tape, CudnnTape)
     const contents = tape.contentsFor(this)
@@ -194,41 +180,30 @@ export class CudnnRnn extends Inspectable implements Rnn {
   /** Opens a stream over rows whose states stay on the device. */
   queuedStepper(params: TensorLike, batch: number): CudnnStepper {
     const action = 'open a stream'
-    this.#life.check(action)
+    const given = this.checkParams(action, params)
     const parts = { rnn: this, executor: this.#executor, planner: this.#planner, passes: this.#passes }
-    const { descriptor, paramsSize } = this
-    const given = checkParams(action, this.#executor.memory, descriptor, paramsSize, params)
-    return new CudnnStepper({ descriptor, paramsSize, life: this.#life, ...parts }, given, batch)
+    const { descriptor, paramsSize, life } = this
+    return new CudnnStepper({ descriptor, paramsSize, life, ...parts }, given, batch)
   }
 
   /** The generator's states after all training forwards queued so far; empty without dropout. */
   async dropoutState(): Promise<Uint8Array> {
-    this.#life.check('read the dropout state')
+    this.life.check('read the dropout state')
     return (await this.#planner.dropout?.save()) ?? new Uint8Array(0)
   }
 
   /** An empty state for a network without a generator. */
   restoreDropoutState(state: Uint8Array): void {
-    this.#life.check('restore the dropout state')
+    this.life.check('restore the dropout state')
     const { dropout } = this.#planner
     if (dropout === undefined) checkDropoutStateLength(state, 0)
     else dropout.restore(state)
   }
 
-  /** Idempotent. Plans that tapes hold stay until the tapes are disposed. */
-  dispose(): void {
-    if (!this.#life.end()) return
+  /** Plans that tapes hold stay until the tapes are disposed. */
+  protected override free(): void {
     dropped.unregister(this)
     this.#planner.dispose()
-    this.#entry.leave()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
-  protected override summary(): Summary {
-    return rnnSummary(this, this.#life)
   }
 
   /** A list for a pass. If a replay would differ from the calls, the list is not part of the step under way. */

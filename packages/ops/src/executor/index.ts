@@ -111,6 +111,7 @@ export {
   ownTensor,
   type VersionedTensor,
 } from './memory/executor_memory.js'
+export { ExecutorRnn } from './memory/executor_rnn.js'
 export { ExecutorTensor } from './memory/executor_tensor.js'
 export { Ledger, type LedgerEntry } from './memory/ledger.js'
 export { Lifetime } from './memory/lifetime.js'

@@ -12,6 +12,7 @@ it('@cudnn-rnn/ops/executor exports these names', () => {
       "ELEMENT_FUNCTIONS",
       "ELEMENT_LOSSES",
       "EXAMPLE_SIZES",
+      "ExecutorRnn",
       "ExecutorTensor",
       "HOST_TENSOR_KERNELS",
       "HostBackend",
