@@ -48,7 +48,7 @@ if (brokenAnchors.length > 0) {
 /** The Markdown of a source without marks of scripts; pages of docs/bench get their charts. */
 function textOf(source) {
   const markdown = readFileSync(join(root, source), 'utf8')
-    .replace('<!-- calculator -->', '```chart\n<SizeCalculator />\n```')
+    .replace(/<!-- calculator -->\n.*/, '```chart\n<SizeCalculator />\n```')
     .replaceAll(/^<!--.*-->\n/gm, '')
   const [, benchmark] = /^docs\/bench\/(\w+)\.md$/.exec(source) ?? []
   const text = benchmark === undefined ? markdown : withCharts(root, benchmark, markdown)

@@ -478,6 +478,11 @@ describe('wrong graphs are refused', () => {
       await expect(call).rejects.toThrow(message)
     }
     await refuse(() => model.predict({ past }), 'ERR_MODEL_INPUTS', /\{ past, future \}: future is missing/)
+    await refuse(
+      () => model.predict(Promise.resolve({ past }) as never),
+      'ERR_MODEL_INPUTS',
+      /a promise: await it first/,
+    )
     await refuse(() => model.predict({ past, future, more: past }), 'ERR_MODEL_INPUTS', /more is none of them/)
     await refuse(async () => model.predict(past), 'ERR_MODEL_INPUTS', /must have one output|inputs must be/)
     await refuse(() => model.predict({ past, future: numbers([3, 1, 2]) }), 'ERR_SHAPE', /past has 2, future has 1/)

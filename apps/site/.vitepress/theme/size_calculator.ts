@@ -81,7 +81,7 @@ export default defineComponent(() => {
       h('p', { class: 'estimate', 'aria-live': 'polite' }, [
         'About ',
         h('strong', timeText(ms)),
-        ` on ${processor}: nine of ten such estimates are within a factor of ${errors[chosen.pass].toFixed(1)}.`,
+        ` on ${wanted.threads === 1 ? 'one thread' : 'two threads'} of a machine with ${processor}: nine of ten such estimates are within a factor of ${errors[chosen.pass].toFixed(1)}.`,
       ]),
       h('table', [
         h(

@@ -40,7 +40,7 @@ export function checkNamed<Element>(
   given: unknown,
 ): Readonly<Record<string, Element>> {
   const names = parts.map(({ name }) => name)
-  if (isNamed<Element>(given)) {
+  if (isNamed<Element>(given) && !(given instanceof Promise)) {
     const known = new Set(names)
     const [missing] = names.filter((name) => !Object.hasOwn(given, name))
     const [unknown] = Object.keys(given).filter((name) => !known.has(name))

@@ -121,14 +121,17 @@ function draw(
   // Only an axis that ends below its data needs a clip path.
   const clip = top !== undefined
   const marginBottom = isTime ? MARGIN_BOTTOM.dates : MARGIN_BOTTOM.numbers
-  const inner = height - MARGIN_TOP - marginBottom
+  // Texts of starts have a line each above the frame, where no series crosses them.
+  const line = 1.35 * fontSize
+  const marginTop = MARGIN_TOP + starts.length * line
+  const inner = height - marginTop - marginBottom
   const ruleWidth = Math.max(0, ...rules.map(({ text }) => text.length)) * fontSize * 0.58
   return Plot.plot({
     document: chartDocument(),
     width,
     height,
     marginLeft: className === 'wide' ? 64 : 58,
-    marginTop: MARGIN_TOP,
+    marginTop,
     marginBottom,
     marginRight: rules.length > 0 ? 14 + ruleWidth : 24,
     style: { fontSize: `${fontSize}px`, background: 'transparent' },
@@ -162,9 +165,7 @@ function draw(
             frameAnchor: 'top',
             textAnchor: isEarly ? 'start' : 'end',
           },
-          // Texts of lines that are near each other are on separate lines.
-          ...{ dx: isEarly ? 5 : -5, dy: 4 + index * 1.35 * fontSize },
-          ...{ fill: 'var(--ink)', stroke: 'var(--paper)', strokeWidth: 4 },
+          ...{ dx: isEarly ? 5 : -5, dy: (index - starts.length) * line, fill: 'var(--ink)' },
         })
       }),
       Plot.ruleY(rules, { y: 'y', stroke: 'var(--baseline)', strokeWidth: 1.5, strokeDasharray: '5 4' }),

@@ -72,6 +72,11 @@ describe('lineChart', () => {
     const { document, svg } = chart({ starts, narrowFrom: 2 })
     const pointed = (size: string) => document.querySelectorAll(`svg.${size} circle`).length
     expect(svg.textContent).toContain('from 1')
+    // Above the frame, in which the series are.
+    const raised = [...svg.querySelectorAll('[aria-label=text]')].map(
+      (text) => /,(-?[\d.]+)\)/.exec(text.outerHTML)?.[1],
+    )
+    expect(raised.map(Number).every((height) => height < -12)).toBe(true)
     expect(document.querySelector('svg.narrow')?.textContent).toMatch(/^(?!.*from 1).*from 3/s)
     expect([pointed('wide'), pointed('narrow')]).toEqual([3, 2])
   })
