@@ -108,28 +108,25 @@ type ToKeras = (
 
 const unchanged: OnnxNodesOf = (_, _layer, x) => x
 
-const nothing = (...options: readonly string[]): KerasClass => ({
-  mask: 'passes',
-  pictures: true,
-  options: ignoring(...options),
-  plan: () => ({ layers: [] }),
-  isRead: true,
-})
-
-/** Classes without effect in inference. */
-const NOTHING = {
-  Identity: nothing(),
-  ...Object.fromEntries(
-    ['1D', '2D'].map((rank) => [
-      `SpatialDropout${rank}`,
-      nothing('rate', 'p', 'noise_shape', 'dim_ordering', 'data_format'),
-    ]),
-  ),
-  GaussianDropout: nothing('rate', 'p'),
-  GaussianNoise: nothing('stddev', 'sigma'),
-  AlphaDropout: nothing('rate', 'p', 'noise_shape'),
-  ActivityRegularization: nothing('l1', 'l2'),
-} satisfies Readonly<Record<string, KerasClass>>
+/** Classes without effect in inference, with any options. */
+const NOTHING = [
+  ...['Identity', 'SpatialDropout1D', 'SpatialDropout2D', 'GaussianDropout', 'GaussianNoise', 'AlphaDropout'],
+  ...['ActivityRegularization', 'RandomBrightness', 'RandomColorDegeneration', 'RandomColorJitter', 'RandomContrast'],
+  ...['RandomErasing', 'RandomFlip', 'RandomGaussianBlur', 'RandomGrayscale', 'RandomHue', 'RandomInvert'],
+  ...['RandomPerspective', 'RandomPosterization', 'RandomRotation', 'RandomSaturation', 'RandomSharpness'],
+  ...['RandomShear', 'RandomTranslation', 'RandomZoom'],
+].map((name): readonly [string, KerasClass] => [
+  name,
+  {
+    mask: 'passes',
+    pictures: true,
+    plan: ({ options }) => {
+      options.ignoreAll()
+      return { layers: [] }
+    },
+    isRead: true,
+  },
+])
 
 const RATE = stated('rate', (options) => {
   const rate = options.number(options.value('rate') === undefined ? 'p' : 'rate')
@@ -423,9 +420,9 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     spreadRows: {
       make: spreadRows,
       keras: {
-        UpSampling2D: spreadPictures('size', ['repeats'], 1),
-        ZeroPadding2D: spreadPictures('padding', ['zerosBefore', 'zerosAfter']),
-        Cropping2D: spreadPictures('cropping', ['croppedBefore', 'croppedAfter']),
+        UpSampling2D: spreadPictures('size', ['repeats'], 2, 1),
+        ZeroPadding2D: spreadPictures('padding', ['zerosBefore', 'zerosAfter'], 1),
+        Cropping2D: spreadPictures('cropping', ['croppedBefore', 'croppedAfter'], 0),
       },
       toKeras: ({ definition: { config }, input, output }) => {
         const height = Number(config['height'])
@@ -535,7 +532,15 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
         ...STEPWISE_OPERATIONS,
       },
       toKeras: (layer) => {
-        const { function: name, slope = 1 / 6, epsilon } = layer.definition.config
+        const { function: name, slope = 1 / 6, epsilon, exponent = 2, minimum, maximum } = layer.definition.config
+        if (name === 'log') return [{ className: 'Log', config: {}, operands: [] }]
+        if (name === 'power') return [{ className: 'Power', config: {}, operands: [exponent] }]
+        if (name === 'clip') {
+          const bounds = Object.entries({ Maximum: minimum, Minimum: maximum })
+          return bounds.flatMap(([className, bound]) =>
+            bound === undefined ? [] : [{ className, config: {}, operands: [bound] }],
+          )
+        }
         if (name === 'rms') return [rms(layer, epsilon)]
         if (name === 'unit' && epsilon !== undefined) throw noExport('Keras', layer)
         if (name === 'relu' && Number(slope) < 0) return [slopes(layer, Number(slope))]
@@ -718,7 +723,7 @@ export const KERAS_CLASSES: ReadonlyMap<string, KerasClass & Partial<Pick<TableR
   ...[...LAYER_TABLE.values()].flatMap(({ make, keras = {} }) => {
     return Object.entries(keras).map(([name, row]) => [name, { ...row, make }] as const)
   }),
-  ...Object.entries(NOTHING),
+  ...NOTHING,
 ])
 
 async function ofPictures(layer: Layer, own: () => Promise<KerasLayer>): Promise<KerasLayer[]> {

@@ -261,14 +261,14 @@ export function overRows(pool: Pool, at: LayerAt) {
  *
  * @param option of Keras: one number, one of each axis, or two of each, which are these options here
  */
-export const spreadPictures = (option: string, own: readonly string[], minimum = 0): KerasClass => ({
+export const spreadPictures = (option: string, own: readonly string[], absent: number, minimum = 0): KerasClass => ({
   pictures: true,
   isRead: true,
   options: { data_format: CHANNELS_LAST, interpolation: only('nearest'), ...ignoring(option) },
   plan: (at) => {
     const { options, name } = at
     const height = heightOf(at)
-    const given = [options.value(option)].flat(1)
+    const given = [options.value(option) ?? absent].flat(1)
     const axes = (given.length === 1 ? [given[0], given[0]] : given).map((each) => [each].flat())
     const isCount = (size: unknown) => Number.isSafeInteger(size) && (size as number) >= minimum
     if (axes.length !== 2 || !axes.every((sizes) => sizes.length <= own.length && sizes.every(isCount)))

@@ -27,7 +27,69 @@ function isOfSteps(axis: unknown): boolean {
   return axis === 1 || axis === -2
 }
 
-const WITH_NUMBERS = new Set(['GetItem', 'Add', 'Subtract', 'Multiply', 'TrueDivide'])
+const WITH_NUMBERS = new Set([
+  'GetItem',
+  'Add',
+  'Subtract',
+  'Multiply',
+  'TrueDivide',
+  'Divide',
+  'Maximum',
+  'Minimum',
+  'Power',
+])
+
+/** One of the calls that compute an operation: its class, its options, and the inputs and calls that it takes, by their numbers. */
+type Step = readonly [className: string, config: Json, from: readonly number[]]
+
+const quotient = (): readonly Step[] => [
+  ['Power', { operands: [null, -1] }, [1]],
+  ['Multiply', {}, [0, 2]],
+]
+const squares = ({ axis, keepdims }: Json): readonly Step[] => [
+  ['Mean', { axis, keepdims: true }, [0]],
+  ['Subtract', {}, [0, 1]],
+  ['Square', {}, [2]],
+  ['Mean', { axis, keepdims }, [3]],
+]
+/** Sizes or axes without the batch. */
+const behindBatch = (values: unknown, first: unknown) =>
+  Array.isArray(values) && [first, null].includes(values[0]) ? values.slice(1) : values
+
+/** Operations that other classes compute together. */
+const COMPOSED: ReadonlyMap<string, (config: Json) => readonly Step[]> = new Map(
+  Object.entries({
+    TrueDivide: quotient,
+    Divide: quotient,
+    Var: squares,
+    Std: (config: Json): readonly Step[] => [...squares(config), ['Sqrt', {}, [4]]],
+    Reshape: ({ newshape }: Json): readonly Step[] => [['Reshape', { target_shape: behindBatch(newshape, -1) }, [0]]],
+    Transpose: ({ axes }: Json): readonly Step[] => [['Permute', { dims: behindBatch(axes, 0) }, [0]]],
+  }),
+)
+
+function composed(layer: FileLayer): FileLayer {
+  const { className, config, place } = layer
+  // An .h5 does not mark operations, of which one has the name of a layer.
+  const isOther = config['operands'] !== undefined || config['target_shape'] !== undefined
+  const steps = isOther ? undefined : COMPOSED.get(className)?.(config)
+  if (steps === undefined) return layer
+  const [[, , first]] = steps
+  const count = className.endsWith('Divide') ? 2 : first.length
+  const input = { className: 'InputLayer', config: {}, place }
+  const inputs = Array.from({ length: count }, (_, call) => ({ name: '', call }))
+  const calls = steps.map(([kind, own, from], k): FileCall => {
+    const name = `${textOf(config['name'], className)}${k === steps.length - 1 ? '' : `/${k}`}`
+    const values = from.map((call): FileValue => [call, 0])
+    return { layer: { className: kind, config: { ...own, name }, place, isOperation: true }, from: values, states: [] }
+  })
+  const model = {
+    calls: [...inputs.map(() => ({ layer: input, from: [], states: [] })), ...calls],
+    inputs,
+    outputs: [{ name: '', value: [count + steps.length - 1, 0] as const }],
+  }
+  return { ...layer, model }
+}
 
 const MODEL_CLASSES = new Set<unknown>(['Sequential', 'Functional', 'Model'])
 
@@ -276,7 +338,7 @@ function callsOf(config: Json, records: readonly Json[], layers: readonly FileLa
     if (calls.some((each) => JSON.stringify(each.options) !== JSON.stringify(options)))
       throw unknownLayer(labelOf(layer), 'all of its calls must have the same arguments')
     const name = String(record['name'] ?? jsonRecord(record['config'])?.['name'])
-    return { name, layer: { ...layer, config: { ...layer.config, ...options } }, calls }
+    return { name, layer: composed({ ...layer, config: { ...layer.config, ...options } }), calls }
   })
   const ends = namedTensors(config['output_layers']).map(({ tensor }) => tensor)
   const taken = all.flatMap(({ calls }) => calls.flatMap(({ sources, states }) => [...sources, ...states]))
@@ -371,7 +433,8 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
   let mask: ComparedTensor | undefined
   for (const [name, value] of named.flatMap((each) => Object.entries(each))) {
     const given = name === 'mask' ? masks.get(sourceOf(value)) : undefined
-    if (value === null || value === false) continue
+    // Layers that draw train by default; `predict` of Keras does not.
+    if (value === null || value === false || (name === 'training' && layer.className.startsWith('Random'))) continue
     if (given) mask = given
     else if (SOURCES.has(name)) tensors[SOURCES.get(name) as number] = tensorOf(value)
     else if (name === 'initial_state' && RECURRENT_CLASSES.has(layer.className))
@@ -387,7 +450,8 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
   }
   const all = [...tensors, ...states]
   const known = all.filter((each) => each !== undefined)
-  const isMany = MERGE_CLASSES.has(layer.className) || layer.model !== undefined || isOperation
+  const isMany =
+    MERGE_CLASSES.has(layer.className) || layer.model !== undefined || isOperation || WITH_NUMBERS.has(layer.className)
   const isAttention = ATTENTION.has(layer.className)
   const isKnown =
     known.length === all.length && known.length > 0 && (isAttention || isOperation || Object.keys(options).length === 0)

@@ -10,20 +10,30 @@ import { spreadSteps } from '../kinds/step_windows.js'
 import type { LayerDefinition } from '../layer.js'
 import { overRows, type pooledWhole } from './keras_convolutions.js'
 import { relu6 } from './keras_functions.js'
-import { columnsOf, filled, ignoring, type KerasClass, type LayerAt, only, stepsOf } from './keras_row.js'
+import { columnsOf, filled, ignoring, type KerasClass, type LayerAt, only, stepsOf, unlessNull } from './keras_row.js'
 
 /** An operation of Keras 3 in a functional model, which drops masks. `operands` of its call are null for a tensor. */
 const operation = (row: KerasClass): KerasClass => ({ isRead: true, ...row })
 
+type Described = Parameters<typeof stepFunction>[0]
+
+const line = (slope: number, offset = 0): Described => ({ function: 'line', slope, offset })
+const power = (exponent: number): Described => ({ function: 'power', exponent })
+const divided = (value: number, isFirst: boolean) => (isFirst ? [power(-1), line(value)] : [line(1 / value)])
+
 /** Operations of a tensor and a number, as functions of the number and of whether it comes first. */
-const LINES: Readonly<Record<string, (value: number, isFirst: boolean) => readonly [slope: number, offset: number]>> = {
-  Add: (value) => [1, value],
-  Subtract: (value, isFirst) => (isFirst ? [-1, value] : [1, -value]),
-  Multiply: (value) => [value, 0],
-  TrueDivide: (value) => [1 / value, 0],
+const WITH_NUMBER: Readonly<Record<string, (value: number, isFirst: boolean) => readonly Described[]>> = {
+  Add: (value) => [line(1, value)],
+  Subtract: (value, isFirst) => [isFirst ? line(-1, value) : line(1, -value)],
+  Multiply: (value) => [line(value)],
+  TrueDivide: divided,
+  Divide: divided,
+  Maximum: (minimum) => [{ function: 'clip', minimum }],
+  Minimum: (maximum) => [{ function: 'clip', maximum }],
+  Power: (value, isFirst) => (isFirst ? [] : [power(value)]),
 }
 
-const line = (name: string): KerasClass =>
+const withNumber = (functionsOf: (typeof WITH_NUMBER)[string]): KerasClass =>
   operation({
     pictures: true,
     options: ignoring('operands'),
@@ -31,11 +41,11 @@ const line = (name: string): KerasClass =>
       const operands = [options.value('operands')].flat()
       const value = operands.find((each) => each !== null)
       const isFirst = operands[0] !== null
-      if (others.length > 0 || operands.length !== 2 || typeof value !== 'number' || (isFirst && name === 'TrueDivide'))
+      const functions = typeof value === 'number' ? functionsOf(value, isFirst) : []
+      if (others.length > 0 || operands.length !== 2 || functions.length === 0)
         throw options.refused('it must take two tensors, or a tensor and a number')
       if (input.features === null) columnsOf(options, input)
-      const [slope, offset] = LINES[name](value, isFirst)
-      return { layers: [stepFunction({ function: 'line', slope, offset, ...own })] }
+      return { layers: functions.map((each, k) => stepFunction(k === 0 ? { ...each, ...own } : each)) }
     },
   })
 
@@ -51,8 +61,20 @@ const activated = (function_: ActivationName) => stepwise((name) => activation(f
 const computed = (function_: StepFunction, own = {}) =>
   stepwise((name) => stepFunction({ function: function_, ...own, ...name }))
 
+const EXPONENTS = { Square: 2, Sqrt: 0.5, Rsqrt: -0.5, Reciprocal: -1 }
+
+const bound = (own: string) => unlessNull(own, (options, option) => options.number(option))
+const CLIP: KerasClass = {
+  ...computed('clip'),
+  options: { x_min: bound('minimum'), x_max: bound('maximum') },
+  plan: ({ options, input, name }, own) => {
+    if (input.features === null) columnsOf(options, input)
+    return { layers: [stepFunction({ function: 'clip', ...own, ...name })] }
+  },
+}
+
 export const STEPWISE_OPERATIONS: Readonly<Record<string, KerasClass>> = {
-  ...Object.fromEntries(Object.keys(LINES).map((name) => [name, line(name)])),
+  ...Object.fromEntries(Object.entries(WITH_NUMBER).map(([name, make]) => [name, withNumber(make)])),
   ...{
     Relu: activated('relu'),
     Sigmoid: activated('sigmoid'),
@@ -60,7 +82,9 @@ export const STEPWISE_OPERATIONS: Readonly<Record<string, KerasClass>> = {
     Softplus: activated('softplus'),
   },
   ...{ Silu: computed('silu'), Exp: computed('exponential'), Relu6: stepwise(relu6) },
-  ...{ Absolute: computed('relu', { slope: -1 }), Negative: computed('line', { slope: -1 }) },
+  ...{ Log: computed('log') },
+  ...Object.fromEntries(Object.entries(EXPONENTS).map(([name, exponent]) => [name, computed('power', { exponent })])),
+  ...{ Clip: CLIP, Absolute: computed('relu', { slope: -1 }), Negative: computed('line', { slope: -1 }) },
 }
 
 /** Layers behind a pooling that keep the axis of time. */

@@ -97,6 +97,11 @@ export class KerasOptions {
     }
   }
 
+  /** Every option is without effect. */
+  ignoreAll(): void {
+    this.ignore(...Object.keys(this.#config))
+  }
+
   ignore(...options: readonly string[]): void {
     for (const option of options) this.#read.add(option)
   }

@@ -7,6 +7,8 @@ interface Numbers {
   readonly slope?: number | undefined
   readonly threshold?: number | undefined
   readonly maximum?: number | undefined
+  readonly minimum?: number | undefined
+  readonly exponent?: number | undefined
   readonly offset?: number | undefined
   readonly epsilon?: number | undefined
 }
@@ -65,6 +67,13 @@ const FUNCTIONS = {
   tanh_shrink: (t, x) => t.subtract(x, t.activate(x, 'tanh')),
   soft_shrink: (t, x) => t.subtract(x, t.maximum(t.minimum(x, 0.5), -0.5)),
   hard_shrink: (t, x) => t.multiply(x, t.greater(t.abs(x), 0.5)),
+  log: (t, x) => t.log(x),
+  power: (t, x, { exponent = 2 }) =>
+    exponent === 2 ? t.square(x) : exponent === 0.5 ? t.sqrt(x) : t.power(x, exponent),
+  clip: (t, x, { minimum, maximum }) => {
+    const above = minimum === undefined ? x : t.maximum(x, minimum)
+    return maximum === undefined ? above : t.minimum(above, maximum)
+  },
   line: (t, x, { slope = 1, offset = 0 }) => t.add(t.multiply(x, slope), offset),
   /** The vector divided by its length, at least epsilon. */
   unit: (t, x, { epsilon = 1e-12 }) => t.divide(x, t.sqrt(t.maximum(t.sum(t.square(x), LAST), epsilon ** 2))),
@@ -84,6 +93,8 @@ export const stepFunction = layer(
     slope: optional(FINITE),
     threshold: optional(FINITE),
     maximum: optional(FINITE),
+    minimum: optional(FINITE),
+    exponent: optional(FINITE),
     offset: optional(FINITE),
     epsilon: optional(FINITE),
   },

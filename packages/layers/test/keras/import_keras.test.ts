@@ -86,6 +86,15 @@ describe('importKeras computes in closed form', () => {
     expect([...data]).toEqual([1, 1, 2, 2])
   })
 
+  test.each([
+    ['UpSampling2D', 4, 4],
+    ['ZeroPadding2D', 4, 4],
+    ['Cropping2D', 2, 2],
+  ])('%s without its option has the default of Keras', async (className, steps, rows) => {
+    const { shape } = await outputOf([inputLayer(null, 2, 1), layer(className)], {}, doubles([2, 1, 2], 1, 2, 3, 4))
+    expect(shape).toEqual([steps, 1, rows])
+  })
+
   test.each<[string, string, Json, Variables, string]>([
     [
       'a bias that its options deny',
