@@ -3,11 +3,16 @@ import { elementCount } from '@cudnn-rnn/canonical'
 import { type CheckedRow, EXAMPLE_SIZES, exampleShape, type Pattern } from '@cudnn-rnn/ops/executor'
 
 const LEADING = [2, 3]
+/** Values for each option, of which a rule takes some: of every kind, and beside the numbers, sizes and orders that rules take. */
+const VALUES: readonly unknown[] = [
+  ...[undefined, null, 'x', '1', {}, true, Number.NaN, 0, 6, -0.1, 0.5, 1.1, -1, 99, -99, 2 ** 48, 2 ** 60],
+  ...[[], [1], [5], [99], [0.5], [0, 0], [0, 2], [0, -1], [0, 0.5], [0, 2 ** 60], [-2, -3], [2, 4], [0, 0, 0]],
+]
 type OptionRule = CheckedRow['options'][number]['rule']
 /** A wrong value of an argument, and the code of its refusal. */
 type Fault = readonly [title: string, code: string, value: unknown]
-/** A call that must be refused. */
-export type WrongCall = readonly [title: string, code: string, call: () => unknown]
+/** A call that must be refused; if it has no code, one that may be taken. */
+export type WrongCall = readonly [title: string, code: string | undefined, call: () => unknown]
 
 /** The method of a row, of any arguments. */
 export function methodOf(
@@ -29,12 +34,12 @@ export function exampleCall(checked: CheckedRow, dtype: FloatDType): unknown[] {
   return given
 }
 
-/** Calls of a row with one wrong argument each. */
+/** Calls of a row with one argument each that is wrong, or one of {@link VALUES} for an option. */
 export function wrongCalls(checked: CheckedRow, backend: Backend, elsewhere: Backend): WrongCall[] {
   const { name, operands, positional, options, optionsIndex } = checked
   const method = methodOf(backend, checked)
   const calls: WrongCall[] = []
-  const refuse = (title: string, code: string, change: (given: unknown[]) => void) => {
+  const refuse = (title: string, code: string | undefined, change: (given: unknown[]) => void) => {
     const given = exampleCall(checked, backend.dtype)
     change(given)
     calls.push([`${name}: ${title}`, code, () => method?.(...given)])
@@ -46,17 +51,15 @@ export function wrongCalls(checked: CheckedRow, backend: Backend, elsewhere: Bac
     }
   }
   for (const { index, name: option, rule } of positional) {
-    for (const [k, [value, code]] of optionFaults(name, option, rule).entries()) {
-      refuse(`${option}, wrong value ${k}`, code, (given) => {
+    for (const [title, code, value] of optionFaults(name, option, rule)) {
+      refuse(title, code, (given) => {
         given[index] = value
       })
     }
   }
   for (const { name: option, rule } of options) {
-    for (const [k, [value, code]] of optionFaults(name, option, rule).entries()) {
-      refuse(`${option}, wrong value ${k}`, code, (given) =>
-        Object.assign(given[optionsIndex] as object, { [option]: value }),
-      )
+    for (const [title, code, value] of optionFaults(name, option, rule)) {
+      refuse(title, code, (given) => Object.assign(given[optionsIndex] as object, { [option]: value }))
     }
   }
   if (options.length > 0) {
@@ -70,20 +73,13 @@ export function wrongCalls(checked: CheckedRow, backend: Backend, elsewhere: Bac
   return calls
 }
 
-/** Values of {@link OptionRule}, and of arguments that are checked with the operands, each with its code. */
-function optionFaults(
-  row: string,
-  option: string,
-  { wrong, code, otherKinds = [], example }: OptionRule,
-): [unknown, string][] {
-  return [
-    ...(row === 'ctcLoss' ? ctcFaults(option, example) : []),
-    ...otherKinds.map((value): [unknown, string] => [value, 'ERR_INVALID_OPTION_TYPE']),
-    ...wrong.map((value): [unknown, string] => [value, code ?? 'ERR_INVALID_OPTION']),
-  ]
+/** Values of an option, or of an argument that is checked with the operands, with their codes. */
+function optionFaults(row: string, option: string, { example }: OptionRule) {
+  const faults = row === 'ctcLoss' ? ctcFaults(option, example) : VALUES.map((value) => [value] as const)
+  return faults.map(([value, code], k) => [`${option}, value ${k}`, code, value] as const)
 }
 
-function ctcFaults(option: string, example: unknown): [unknown, string][] {
+function ctcFaults(option: string, example: unknown): (readonly [value: unknown, code?: string])[] {
   if (option === 'labels') {
     return [
       [undefined, 'ERR_NOT_A_TENSOR'],

@@ -157,11 +157,8 @@ const ADVICE = new Map([
   ['learningrate', 'fit has it, and apply(gradients, learningRate) of an optimizer.'],
   ['recurrentdropout', 'A network has dropout between its layers: dropout.'],
   ['seed', 'The seed of the model also orders its examples: sequential(backend, layers, { seed }).'],
-  ['mask', 'A batch { input, labels, weights } has a weight for each step, [T,B]: 0 leaves a step out.'],
-  [
-    'trainable',
-    'An optimizer keeps variables: optimizer: (variables) => new Adam(variables, { rateFactor: () => 0 }).',
-  ],
+  ['mask', 'A batch has the weights of its steps, [T,B]: 0 leaves one out.'],
+  ['trainable', 'An optimizer keeps a variable as it is by a rateFactor of 0.'],
   ['metrics', 'The loss is always computed, and the accuracy of classes.'],
 ])
 

@@ -1,4 +1,9 @@
-import { atEndOfTurn } from '@cudnn-rnn/canonical/rules'
+/** Calls `run` at the next turn of the event loop. Browsers have no setImmediate. */
+function atNextTurn(run: () => void): void {
+  const { setImmediate } = globalThis as { readonly setImmediate?: (run: () => void) => void }
+  if (setImmediate) setImmediate(run)
+  else setTimeout(run, 0)
+}
 
 /**
  * Objects made in this turn of the event loop, which wait to be registered with a FinalizationRegistry. Registering an
@@ -25,7 +30,7 @@ export class YoungOwners<Owner extends object, Entry> {
     // Once for each turn, however many are added in it.
     if (!this.#isScheduled) {
       this.#isScheduled = true
-      atEndOfTurn(() => {
+      atNextTurn(() => {
         this.#isScheduled = false
         this.#registerAll()
       })
