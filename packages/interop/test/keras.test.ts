@@ -110,6 +110,16 @@ it('importWeights gives a layer of hard_sigmoid to a cell, with the slope of the
   expectClose(runCell(cells[0]!, input).output, output)
 })
 
+it.each([
+  ['3', 'gru.legacy.h5'],
+  [undefined, 'cudnn_gru.h5'],
+])('openWeightFile finds that version %s of Keras wrote %s, whose version is lost', async (version, name) => {
+  const text = Buffer.from(fixtureBytes(`keras/${name}`)).toString('latin1')
+  const bytes = Buffer.from(text.replaceAll('keras_version', 'keras_versiox'), 'latin1')
+  await using file = await openWeightFile(new Uint8Array(bytes))
+  expect(file.kerasVersion).toBe(version)
+})
+
 it('importWeights requires the cell of a SimpleRNN without description', async () => {
   const bytes = fixtureBytes('keras/simple_rnn.weights.h5')
   await expect(importWeights(bytes)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_AMBIGUOUS' })

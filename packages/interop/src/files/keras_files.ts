@@ -32,7 +32,9 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
     const config = await file.text('model_config')
     const json = config === undefined ? undefined : new TextEncoder().encode(config)
     const description = await descriptionOf(path, json, file)
-    const version = await file.text('keras_version')
+    // Until Keras 3 the shape of an input is `batch_input_shape`.
+    const isOfKeras3 = config?.includes('"batch_shape"') === true
+    const version = (await file.text('keras_version')) ?? (isOfKeras3 ? '3' : undefined)
     const written = {
       format: 'keras-h5',
       ...(version !== undefined && { kerasVersion: version }),

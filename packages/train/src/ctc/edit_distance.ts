@@ -38,12 +38,20 @@ export type EditDistanceOptions = OptionsOf<typeof OPTIONS>
  */
 export function editDistance(hypothesis: Sequence, truth: Sequence, options: EditDistanceOptions = {}): number {
   const { normalize = true } = checkOptions('compute the edit distance', options, OPTIONS)
-  checkSequence('hypothesis', hypothesis)
-  checkSequence('truth', truth)
-  const edits = levenshtein(hypothesis, truth)
-  if (!normalize) return edits
-  if (truth.length > 0) return edits / truth.length
-  return hypothesis.length > 0 ? Number.POSITIVE_INFINITY : 0
+  const { edits, labels } = compared(hypothesis, truth)
+  return normalize ? rateOf(edits, labels) : edits
+}
+
+/** Edits over labels: of an empty truth ∞, or 0 without edits. */
+function rateOf(edits: number, labels: number): number {
+  if (labels > 0) return edits / labels
+  return edits > 0 ? Number.POSITIVE_INFINITY : 0
+}
+
+function compared(hypothesis: Sequence, truth: Sequence) {
+  const own = copyOf('hypothesis', hypothesis)
+  const labels = copyOf('truth', truth)
+  return { edits: levenshtein(own, labels), labels: labels.length }
 }
 
 /** How often labels were read wrongly. */
@@ -78,21 +86,19 @@ export function labelErrorRate(hypotheses: readonly Sequence[], truths: readonly
       { argument: 'hypotheses', expected: truths?.length, actual: hypotheses?.length },
     )
   }
+  const pairs = Array.from({ length: truths.length }, (_, index) => compared(hypotheses[index], truths[index]))
   let edits = 0
   let labels = 0
   let rates = 0
-  for (let index = 0; index < truths.length; index++) {
-    const truth = truths[index]
-    const hypothesis = hypotheses[index]
-    edits += editDistance(hypothesis, truth, { normalize: false })
-    labels += truth.length
-    rates += editDistance(hypothesis, truth)
+  for (const pair of pairs) {
+    edits += pair.edits
+    labels += pair.labels
+    rates += rateOf(pair.edits, pair.labels)
   }
-  const rate = labels > 0 ? edits / labels : edits > 0 ? Number.POSITIVE_INFINITY : 0
-  return { rate, meanRate: truths.length === 0 ? 0 : rates / truths.length, edits, labels }
+  return { rate: rateOf(edits, labels), meanRate: pairs.length === 0 ? 0 : rates / pairs.length, edits, labels }
 }
 
-function levenshtein(a: Sequence, b: Sequence): number {
+function levenshtein(a: readonly (number | string)[], b: readonly (number | string)[]): number {
   let above = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
@@ -108,14 +114,15 @@ function levenshtein(a: Sequence, b: Sequence): number {
 /** Most elements of a sequence: a row of the table takes 128 MiB. */
 const MOST_ELEMENTS = 2 ** 24
 
-function checkSequence(name: string, sequence: Sequence): void {
-  let length: unknown
+/** The elements, each of which is read once. */
+function copyOf(name: string, sequence: Sequence): (number | string)[] {
   try {
-    length = typeof sequence === 'object' && sequence !== null ? sequence.length : undefined
+    const length: unknown = typeof sequence === 'object' && sequence !== null ? sequence.length : undefined
+    if (Number.isSafeInteger(length) && Number(length) >= 0 && Number(length) <= MOST_ELEMENTS)
+      return Array.from({ length: Number(length) }, (_, k) => sequence[k])
   } catch {
     // A proxy of a typed array has no length.
   }
-  if (Number.isSafeInteger(length) && Number(length) >= 0 && Number(length) <= MOST_ELEMENTS) return
   throw codedTypeError(
     'ERR_CTC_LABELS',
     `Cannot compute the edit distance as ${name} must be an array of at most ${MOST_ELEMENTS} elements: current value is ${describeValue(sequence)}. Spread a text: [...text].`,

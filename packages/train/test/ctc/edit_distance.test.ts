@@ -20,6 +20,13 @@ describe('editDistance', () => {
 })
 
 describe('labelErrorRate', () => {
+  it('reads the number of elements once, which may grow', () => {
+    let count = 1
+    const growing = new Proxy([1], { get: (list, name) => (name === 'length' ? count++ : Reflect.get(list, name)) })
+    expect(editDistance(growing, [1])).toBe(0)
+    expect(labelErrorRate([[1]], [growing]).labels).toBe(2)
+  })
+
   it('counts edits over all labels, and averages normalized distances', () => {
     const { rate, meanRate, edits, labels } = labelErrorRate([[...'kitten'], []], [[...'sitting'], [...'a']])
     expect([edits, labels]).toEqual([4, 8])
