@@ -31,10 +31,19 @@ describe('inTurn', () => {
     expect(isLate).toBe(true)
   })
 
-  it('has the result or the error of the work', async () => {
+  it('has the result or the error of the work, and lets timers in again behind a clock that was ahead', async () => {
     vi.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER)
-    onTestFinished(() => void vi.restoreAllMocks())
     expect(await inTurn(Promise.resolve(1))).toBe(1)
+    vi.restoreAllMocks()
+    let isLate = false
+    setTimeout(() => {
+      isLate = true
+    })
+    const end = performance.now() + 5000
+    while (!isLate && performance.now() < end) await inTurn(Promise.resolve())
+    expect(isLate).toBe(true)
+    vi.spyOn(performance, 'now').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
     await expect(inTurn(Promise.reject(new Error('of the work')))).rejects.toThrow('of the work')
   })
 })
