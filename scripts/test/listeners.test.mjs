@@ -21,6 +21,7 @@ const HARMLESS =
 const KNOWN = new Map(
   Object.entries({
     'packages/canonical/src/rules/abortable.ts': 'sets a timer, whose function is guarded',
+    'packages/canonical/src/rules/event_loop.ts': 'resolves a promise, or a task of end_of_turn.ts',
     'apps/bench': 'a benchmark, which an exception may end',
     'apps/cli/src': 'a program of one user, which an exception ends; only its own children and streams are listened to',
     'apps/examples/src/voice_load': 'the load generator, which an exception may end',

@@ -42,7 +42,7 @@ describe('checkNames', () => {
     ['batch_first', 'time-major'],
     ['learningRate', 'fit has it'],
     ['lr', 'fit has it'],
-    ['mask', 'a weight for each step'],
+    ['mask', 'weights of its steps'],
     ['trainable', 'rateFactor'],
   ])('advises on %s: %s', (option, advice) => {
     expect(refusal(option).message).toContain(advice)
