@@ -42,6 +42,7 @@ interface Tests {
   readonly name: string
   readonly include: readonly string[]
   readonly exclude?: readonly string[]
+  readonly isolate?: boolean
 }
 
 const packages = ['packages', 'apps'].flatMap((folder) =>
@@ -57,11 +58,8 @@ const workspaces: readonly Tests[] = [
 
 const isAlone = (name: string) => ISOLATED.has(name) || name === 'cuda_emulator'
 
-/**
- * Test files of the other workspaces that open the CUDA emulator in their own process: from then on it is the executor that
- * "auto" chooses there, and tests that name none would train on an emulated GPU, several times as long.
- */
-const emulatedFiles = ['packages', 'apps']
+/** Test files of the workspaces that share processes, with their text. */
+const sharing = ['packages', 'apps']
   .flatMap((folder) => readdirSync(join(root, folder)).map((name) => ({ name, tests: `${folder}/${name}/test` })))
   .filter(({ name, tests }) => !isAlone(name) && existsSync(join(root, tests)))
   .flatMap(({ tests }) =>
@@ -69,7 +67,20 @@ const emulatedFiles = ['packages', 'apps']
       (file) => `${tests}/${file.replaceAll('\\', '/')}`,
     ),
   )
-  .filter((file) => file.endsWith('.test.ts') && readFileSync(join(root, file), 'utf8').includes('openCudaEmulator('))
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+const filesWith = (words: string) => sharing.filter(({ text }) => text.includes(words)).map(({ file }) => file)
+
+/**
+ * Files that open the CUDA emulator in their own process: from then on it is the executor that "auto" chooses there, and tests
+ * that name none would train on an emulated GPU, several times as long.
+ */
+const emulatedFiles = filesWith('openCudaEmulator(')
+/**
+ * Files that measure the memory of their process, which have one each: V8 compiles a function by all its earlier calls, so a
+ * step that allocates nothing alone may allocate behind the tests of other executors.
+ */
+const measuredFiles = filesWith('memoryUsage')
 // `vitest run --project NAME` runs one workspace.
 const projects: readonly Tests[] = process.argv.some((argument) => argument.startsWith('--project'))
   ? workspaces
@@ -78,6 +89,7 @@ const projects: readonly Tests[] = process.argv.some((argument) => argument.star
         .filter(({ name }) => isAlone(name))
         .map((tests) => ({ ...tests, exclude: [...SHARED_FILES, ...EMULATED_FILES] })),
       { name: 'collected', include: [COLLECTED] },
+      { name: 'memory', include: measuredFiles, isolate: true },
       { name: 'emulated', include: [...emulatedFiles, ...EMULATED_FILES] },
       // One project of all others. A worker of vitest ends with the last file of its project: with a project of each workspace,
       // three workers load most packages again for each.
@@ -87,7 +99,7 @@ const projects: readonly Tests[] = process.argv.some((argument) => argument.star
           ...workspaces.filter(({ name }) => !isAlone(name)).flatMap(({ include }) => include),
           ...SHARED_FILES,
         ],
-        exclude: [...emulatedFiles, COLLECTED],
+        exclude: [...emulatedFiles, ...measuredFiles, COLLECTED],
       },
     ]
 
@@ -117,11 +129,11 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: availableParallelism() + 1,
     // One root and one set of options: projects share the transformed sources.
     experimental: { fsModuleCache: true },
-    projects: projects.map(({ name, include, exclude = [] }) => ({
+    projects: projects.map(({ name, include, exclude = [], isolate = ISOLATED.has(name) }) => ({
       root,
       resolve: { alias: sourceAliases },
       test: {
-        ...{ name, include: [...include], isolate: ISOLATED.has(name), testTimeout: 180_000, hookTimeout: 180_000 },
+        ...{ name, include: [...include], isolate, testTimeout: 180_000, hookTimeout: 180_000 },
         // CI shares its machines. `second_tries.mjs` names the tests that needed the second try.
         retry: process.env['CI'] === 'true' ? 1 : 0,
         exclude: ['**/*.browser.test.ts', '**/node_modules/**', ...exclude],
