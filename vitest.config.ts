@@ -20,7 +20,7 @@ const ISOLATED = new Set(['cpu', 'cudnn', 'wasm', 'differential', 'gpu_validatio
 const SHARED_FILES = [
   'packages/cpu/test/{activations,arrays_to_write,bound_steps,instruction_set,native_counts,public_api,quantized_weights}.test.ts',
   'packages/cpu/test/{random_sizes,shared_memory}.test.ts',
-  'packages/cudnn/test/{command_list,commands,cudnn_error,find_nccl,graph_cache,network_descriptors,public_api,rnn_plan,rnn_planner}.test.ts',
+  'packages/cudnn/test/{command_list,commands,cudnn_error,find_nccl,graph_cache,graph_limits,library_folders,network_descriptors,public_api,rnn_plan,rnn_planner}.test.ts',
   'packages/wasm/test/{call_frame,nvidia_sample.node,public_api,quantized_weights,resident_arrays}.test.ts',
   'packages/wasm/test/{wasm_heap,wasm_network,wasm_stepper}.test.ts',
   'apps/gpu_validation/test/{run_all,torch_baseline}.test.ts',
@@ -31,11 +31,11 @@ const COLLECTED = 'packages/reference/test/conformance.test.ts'
 
 /** Files that open the CUDA emulator besides, and reset it before each test. */
 const EMULATED_FILES = [
-  'packages/cudnn/test/{algorithm_choice,converted_copy,ctc_losses,cudnn_layer_kernels,cudnn_stepper,dense_kernels}.test.ts',
-  'packages/cudnn/test/{device_group,device_session,dispose_races,emulated_releases,fit,float16_values}.test.ts',
-  'packages/cudnn/test/{graph_invalidation,kernel_architecture,nvidia_sample,other_release,pass_graphs}.test.ts',
+  'packages/cudnn/test/{algorithm_choice,converted_copy,ctc_losses,cudnn_layer_kernels,cudnn_sequence_kernels,cudnn_stepper,dense_kernels}.test.ts',
+  'packages/cudnn/test/{device_group,device_group_failures,device_session,dispose_races,emulated_releases,fit,float16_values}.test.ts',
+  'packages/cudnn/test/{graph_failures,graph_invalidation,kernel_architecture,nvidia_sample,other_release,pass_graphs}.test.ts',
   'packages/cudnn/test/{persistent_shape,precision,read_sync,replay_trials,training_steps}.test.ts',
-  'packages/differential/test/{ctc_losses,row_gradients,scan,tape}.test.ts',
+  'packages/differential/test/{ctc_losses,row_gradients,scan,tape,tape_refusals}.test.ts',
 ]
 
 interface Tests {

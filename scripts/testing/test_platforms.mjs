@@ -25,7 +25,8 @@ const testsOf = (folder, names) => names.split(' ').map((name) => `packages/${fo
 const allTestsOf = (folder) => filesBelow(root, `${folder}/test`, /(?<!browser)\.test\.ts$/)
 const EXECUTOR = testsOf('cpu', 'activations bound_steps native_counts quantized_weights random_sizes shared_memory')
 /** Tests that start many programs: for those, see --every-package. */
-const STARTS_MANY = /\/(crash|concurrent_savers|bin|train_command|classify_command|forecast_command)\.test\.ts$/
+const STARTS_MANY =
+  /\/(crash|concurrent_savers|bin|train_command|classify_command|forecast_command|forecast_run_command)\.test\.ts$/
 /** Packages that read and write files. */
 const FILES = ['packages/checkpoint', 'packages/interop', 'packages/saveable']
   .flatMap(allTestsOf)

@@ -2,82 +2,29 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { BasicLSTMCell, LSTMCell } from '@cudnn-rnn/cells'
-import type { Backend } from '@cudnn-rnn/ops'
+import { LSTMCell } from '@cudnn-rnn/cells'
 import type { GradientTape, Value } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import * as ort from 'onnxruntime-node'
 import { describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   apply,
-  attention,
   concat,
   cudnnGRU,
   cudnnLSTM,
   dense,
-  embedding,
   functional,
-  importKeras,
   input,
   type LayerBatch,
-  type LayersModel,
   lastStep,
-  layerNorm,
   loadModel,
   type ModelValue,
   merge,
-  multiHeadAttention,
-  reverse,
   rnn,
   sequential,
 } from '../src/index.js'
-import { dotProduct } from '../src/kinds/dot_product.js'
 import { modelGradients } from '../src/model/model_pass.js'
 import { outputLosses } from '../src/training/output_losses.js'
-
-const dtype = 'float64' as const
-const numbers = (shape: readonly number[], seed = 1) => ({
-  data: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(seed + 1.7 * k)),
-  shape,
-})
-
-/** An encoder whose last states begin a decoder. */
-function translator(make: () => ReturnType<typeof cudnnLSTM>, backend: Backend) {
-  const [past, future] = [input('past', { features: 3 }), input('future', { features: 2 })]
-  const encoded = apply(make(), past)
-  const decoded = apply(make(), future, { states: encoded.states })
-  const outputs = { load: apply(dense({ units: 2 }), decoded), kind: apply(dense({ units: 4 }), encoded.states[0]!) }
-  return functional(backend, [past, future], outputs, { seed: 3 })
-}
-
-/** A model whose second sequence reads the first one in several ways. */
-function reader(backend: Backend) {
-  const [past, future] = [input('past', { features: 3 }), input('future', { features: 2 })]
-  const [values, query] = [apply(cudnnGRU({ numUnits: 4 }), past), apply(cudnnGRU({ numUnits: 4 }), future)]
-  const own = apply(dense({ units: 3 }), values)
-  const reads = [
-    ...[attention({ isScaled: true }), attention({ score: 'additive' })].map((layer) => {
-      return apply(layer, query, { others: [own, values] })
-    }),
-    apply(attention({ score: 'additive', isScaled: true }), query, { others: [values] }),
-    apply(multiHeadAttention({ heads: 2, keySize: 3, units: 2 }), query, { others: [own, past] }),
-  ]
-  // Each step of the future with all of the past, of which there are 4 steps.
-  const products = apply(dotProduct({ over: ['columns', 'columns'], steps: 4 }), query, { others: [values] })
-  const seen = apply(dotProduct({ over: ['columns', 'steps'] }), products, { others: [own] })
-  const load = apply(dense({ units: 2 }), merge('concat', [...reads, seen]))
-  const ends = apply(lastStep(), query)
-  const scores = apply(dotProduct({ over: ['columns', 'columns'], steps: 4 }), ends, { others: [values] })
-  const kind = apply(dense({ units: 4 }), apply(dotProduct({ over: ['columns', 'steps'] }), scores, { others: [past] }))
-  return functional(backend, [past, future], { load, kind }, { seed: 3 })
-}
-
-const batch = {
-  input: { past: numbers([4, 2, 3]), future: numbers([3, 2, 2], 5) },
-  labels: { load: numbers([3, 2, 2], 9), kind: { data: Int32Array.of(3, 1), shape: [2] } },
-}
-const loss = { load: 'mean_squared_error', kind: 'softmax_cross_entropy' } as const
+import { batch, dtype, loss, numbers, reader, translator } from './functional_models.js'
 
 describe('a model of several inputs and outputs', () => {
   test.each([
@@ -286,231 +233,5 @@ describe('a model of several inputs and outputs', () => {
     const given = numbers([4, 2, 2])
     expect((await graph.predict({ x: given })).y).toEqual(await chain.predict(given))
     expect(await graph.predict(given)).toEqual(await chain.predict(given))
-  })
-})
-
-describe('a model of several inputs and outputs is exported', () => {
-  type Make = (backend: Backend) => LayersModel
-  const network = { numUnits: 3, numLayers: 2, direction: 'bidirectional' } as const
-  const models: Readonly<Record<string, Make>> = {
-    'states of two layers in two directions': (backend) => translator(() => cudnnLSTM(network), backend),
-    'states of cells': (backend) => translator(() => rnn(new LSTMCell(5, { dtype: backend.dtype })), backend),
-    'sequences that read each other': reader,
-    'states of GRUs': (backend) => translator(() => cudnnGRU({ numUnits: 4, numLayers: 2 }), backend),
-    'last steps of networks that give sequences, too': (backend) => {
-      const [a, b] = [input('past', { features: 3 }), input('future', { features: 2 })]
-      const one = apply(cudnnLSTM({ numUnits: 2, numLayers: 2 }), a)
-      const both = apply(cudnnLSTM({ numUnits: 3, direction: 'bidirectional' }), b)
-      const cell = apply(rnn(new LSTMCell(4, { dtype: backend.dtype })), b)
-      const ends = [one, both, cell].map((value) => apply(lastStep(), value))
-      return functional(backend, [a, b], { one, both, cell, ends: merge('concat', ends) }, { seed: 6 })
-    },
-    'shared layers, branches and merges': (backend) => {
-      const [a, b] = [input('past', { features: 3 }), input('future', { features: 2 })]
-      const [wide, shared] = [dense({ units: 3 }), cudnnGRU({ numUnits: 3 })]
-      const parts = concat([[], dense({ units: 2 })])
-      const both = [a, apply(wide, b)].map((value) => apply(lastStep(), apply(shared, apply(reverse(), value))))
-      const [left, right] = both.map((value) => apply(parts, value)) as [ModelValue, ModelValue]
-      const folds = (['add', 'subtract', 'multiply', 'average', 'maximum', 'minimum', 'dot'] as const).map((by) =>
-        merge(by, [left, right]),
-      )
-      // Keras numbers layers by their distance from the outputs.
-      const deep = apply(dense({ units: 3 }), apply(layerNorm(), apply(dense({ units: 3 }), b)))
-      const sum = apply(dense({ units: 2 }), merge('concat', [...folds, left]))
-      return functional(backend, [a, b], { sum, future_y: deep, left }, { seed: 5 })
-    },
-  }
-  for (const [name, make] of Object.entries(models)) {
-    test(`to Keras, and is read as a model of the same numbers: ${name}`, async () => {
-      using backend = openReferenceBackend({ dtype })
-      using model = make(backend)
-      using again = await importKeras(backend, await model.export('keras'))
-      expect(again.variables.length).toBeGreaterThan(0)
-      const [expected, actual] = await Promise.all([model, again].map((each) => each.predict(batch.input)))
-      expect(Object.keys(actual!)).toEqual(Object.keys(expected!))
-      for (const [output, { data, shape }] of Object.entries(expected!)) {
-        expect(actual![output]!.shape).toEqual(shape)
-        for (const [k, value] of data.entries()) expect(actual![output]!.data[k]).toBeCloseTo(value, 12)
-      }
-      using twice = await importKeras(backend, await again.export('keras'))
-      expect(await twice.predict(batch.input)).toEqual(actual)
-    })
-
-    test(`to ONNX: ${name}`, async () => {
-      using backend = openReferenceBackend()
-      using model = make(backend)
-      const given = Object.entries(batch.input).map(([own, { data, shape }]) => {
-        return [own, { data: Float32Array.from(data), shape }] as const
-      })
-      const expected = await model.predict(Object.fromEntries(given))
-      const session = await ort.InferenceSession.create(await model.export('onnx'))
-      const feeds = given.map(([own, { data, shape }]) => [own, new ort.Tensor('float32', data, [...shape])] as const)
-      const outputs = await session.run(Object.fromEntries(feeds))
-      for (const [output, { data, shape }] of Object.entries(expected)) {
-        expect(outputs[output]!.dims).toEqual(shape)
-        for (const [k, value] of data.entries()) expect(outputs[output]!.data[k]).toBeCloseTo(value, 5)
-      }
-      await session.release()
-    })
-  }
-
-  test('has the weights of a shared layer once in ONNX', async () => {
-    using backend = openReferenceBackend()
-    const [a, b] = [input('a', { features: 40 }), input('b', { features: 40 })]
-    const shared = dense({ units: 50 })
-    using once = functional(backend, [a], { y: apply(shared, a) })
-    using twice = functional(backend, [a, b], { y: merge('add', [apply(shared, a), apply(shared, b)]) })
-    const [one, two] = await Promise.all([once, twice].map((model) => model.export('onnx')))
-    expect(two!.length - one!.length).toBeLessThan(4 * 40 * 50)
-  })
-
-  test.each<[string, 'keras' | 'onnx', RegExp, (a: ModelValue) => Record<string, ModelValue>]>([
-    ['a dot of sequences', 'keras', /dot of sequences/, (a) => ({ y: merge('dot', [a, a]) })],
-    [
-      'a network that reads from both ends',
-      'keras',
-      /cudnn_gru \(cudnnGRU whose calls differ/,
-      (a) => {
-        const shared = cudnnGRU({ numUnits: 2 })
-        return { y: apply(shared, a), z: apply(shared, apply(reverse(), a)) }
-      },
-    ],
-    [
-      'the last step of other directions',
-      'keras',
-      /last_step \(lastStep\)/,
-      (a) => {
-        const [last, both] = [lastStep(), cudnnGRU({ numUnits: 1, direction: 'bidirectional' })]
-        return { y: apply(last, apply(both, a)), z: apply(last, apply(cudnnGRU({ numUnits: 2 }), a)) }
-      },
-    ],
-    ['an output of the name of an input', 'onnx', /of one name/, (a) => ({ a: apply(dense({ units: 2 }), a) })],
-  ])('refuses %s (ERR_NO_EXPORT)', async (_, format, message, outputs) => {
-    using backend = openReferenceBackend()
-    const a = input('a', { features: 2 })
-    using model = functional(backend, [a], outputs(a))
-    await expect(() => model.export(format)).rejects.toThrow(coded('ERR_NO_EXPORT'))
-    await expect(() => model.export(format)).rejects.toThrow(message)
-  })
-})
-
-describe('wrong graphs are refused', () => {
-  const sequence = (name: string, features: number | null = 2) => input(name, { features })
-  const a = sequence('a')
-  const lstm = () => cudnnLSTM({ numUnits: 3 })
-  test.each<[string, string, RegExp, () => unknown]>([
-    [
-      'an input that is missing',
-      'ERR_MODEL_GRAPH',
-      /read the input b/,
-      () => open([a], { y: merge('add', [a, sequence('b')]) }),
-    ],
-    ['an input that is not read', 'ERR_MODEL_GRAPH', /must read the input b/, () => open([a, sequence('b')], { y: a })],
-    ['two inputs of one name', 'ERR_MODEL_GRAPH', /must differ: .* a$/, () => open([a, sequence('a')], { y: a })],
-    ['an output of a layer as input', 'ERR_MODEL_GRAPH', /inputs\[0\]/, () => open([apply(lstm(), a)], { y: a })],
-    ['no outputs', 'ERR_MODEL_GRAPH', /an output/, () => open([a], {})],
-    ['a name with a space', 'ERR_MODEL_GRAPH', /names/, () => sequence('a b')],
-    ['a layer as a value', 'ERR_INVALID_ARGUMENT', /value of a model/, () => apply(lstm(), lstm() as never)],
-    ['a value as a layer', 'ERR_NOT_A_LAYER', /layer/, () => apply(a as never, a)],
-    [
-      'merged forms',
-      'ERR_LAYERS_DO_NOT_FIT',
-      /add \(add\) .* a gives \[T,B,2\], dense gives \[T,B,3\]/,
-      () => open([a], { y: merge('add', [a, apply(dense({ units: 3 }), a)]) }),
-    ],
-    [
-      'a vector where a layer takes sequences',
-      'ERR_LAYERS_DO_NOT_FIT',
-      /last_step .* before it gives \[B,3\]/,
-      () => open([a], { y: apply(lstm(), apply(lastStep(), apply(lstm(), a))) }),
-    ],
-    [
-      'class ids merged',
-      'ERR_LAYERS_DO_NOT_FIT',
-      /Add takes numbers/,
-      () => {
-        const ids = sequence('ids', null)
-        return open([ids], { y: merge('add', [ids, apply(embedding({ size: 3, units: 2 }), ids)]) })
-      },
-    ],
-    [
-      'a shared layer of other columns',
-      'ERR_LAYERS_DO_NOT_FIT',
-      /dense .*applied first: dense before it gives \[T,B,3\]/,
-      () => {
-        const shared = dense({ units: 3 })
-        return open([a], { y: apply(shared, apply(shared, a)) })
-      },
-    ],
-    [
-      'states of another size',
-      'ERR_LAYERS_DO_NOT_FIT',
-      /2 first states \[B,3\], \[B,3\]: cudnn_gru give \[B,4\]/,
-      () => open([a], { y: apply(lstm(), a, { states: apply(cudnnGRU({ numUnits: 4 }), a).states }) }),
-    ],
-    [
-      'states of a layer without some',
-      'ERR_LAYERS_DO_NOT_FIT',
-      /takes 0 first states/,
-      () => open([a], { y: apply(dense({ units: 3 }), a, { states: apply(lstm(), a).states }) }),
-    ],
-    ['dot of three', 'ERR_MODEL_GRAPH', /must be 2/, () => merge('dot', [a, a, a])],
-  ])('%s', (_, code, message, make) => {
-    expect(make).toThrow(coded(code))
-    expect(make).toThrow(message)
-  })
-
-  function open(inputs: readonly ModelValue[], outputs: Record<string, ModelValue>) {
-    using backend = openReferenceBackend({ dtype })
-    try {
-      return functional(backend, inputs, outputs)
-    } finally {
-      expect(backend.stats()).toMatchObject({ tensors: 0, rnns: 0 })
-    }
-  }
-
-  test('inputs, labels and losses of other names, and one tensor for several', async () => {
-    using backend = openReferenceBackend({ dtype })
-    using model = translator(lstm, backend)
-    const { past, future } = batch.input
-    const refuse = async (call: () => Promise<unknown>, code: string, message: RegExp) => {
-      await expect(call).rejects.toThrow(coded(code))
-      await expect(call).rejects.toThrow(message)
-    }
-    await refuse(() => model.predict({ past }), 'ERR_MODEL_INPUTS', /\{ past, future \}: future is missing/)
-    await refuse(
-      () => model.predict(Promise.resolve({ past }) as never),
-      'ERR_MODEL_INPUTS',
-      /a promise: await it first/,
-    )
-    await refuse(() => model.predict({ past, future, more: past }), 'ERR_MODEL_INPUTS', /more is none of them/)
-    await refuse(async () => model.predict(past), 'ERR_MODEL_INPUTS', /must have one output|inputs must be/)
-    await refuse(() => model.predict({ past, future: numbers([3, 1, 2]) }), 'ERR_SHAPE', /past has 2, future has 1/)
-    await refuse(
-      () => model.fit([batch], { loss: { load: 'mean_squared_error' } as never }),
-      'ERR_MODEL_INPUTS',
-      /kind is missing/,
-    )
-    await refuse(
-      () => model.fit([{ ...batch, labels: { load: past } }], { loss }),
-      'ERR_MODEL_INPUTS',
-      /kind is missing/,
-    )
-    await refuse(
-      () => model.evaluate([batch], { loss: 'ctc' }),
-      'ERR_LAYERS_DO_NOT_FIT',
-      /dense_1 \(dense\) before it gives \[B,4\]/,
-    )
-    const unknown = { ...loss, kind: 'huber' as never }
-    await refuse(() => model.evaluate([batch], { loss: unknown }), 'ERR_INVALID_OPTION', /loss must be one of/)
-    await refuse(async () => model.stream(), 'ERR_NO_STREAM', /takes or gives states at the ends of whole sequences/)
-    const lengths = { past: [4, 9] }
-    await refuse(() => model.predict(batch.input, { sequenceLengths: lengths }), 'ERR_SEQUENCE_LENGTHS', /9/)
-  })
-
-  test('a model of cells predicts', async () => {
-    using backend = openReferenceBackend({ dtype })
-    using model = translator(() => rnn(new BasicLSTMCell(5, { dtype })), backend)
-    expect((await model.predict(batch.input)).kind.shape).toEqual([2, 4])
   })
 })

@@ -1,5 +1,6 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { elementCount } from '@cudnn-rnn/canonical'
+import type { LayersModel } from '../src/index.js'
 
 /** value[k] = s·sin(w·(k+1) + p), as in fixtures/rnn. */
 export function waves(
@@ -16,3 +17,9 @@ export const SENTENCES = Array.from({ length: 24 }, (_, n) => {
   const input = Array.from({ length: 3 + (n % 4) }, (_, t) => 1 + ((n * 7 + t * 5) % (n % 2 === 0 ? 3 : 4)))
   return { input, label: Number(input.includes(4)) }
 })
+
+/** The elements of a model's variables, in their order. */
+export async function values(model: LayersModel): Promise<number[][]> {
+  const read = await Promise.all(model.variables.map(({ value }) => value.read()))
+  return read.map(({ data }) => Array.from(data))
+}

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend, HostProducts } from '@cudnn-rnn/ops'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { HostLstmOperands } from '@cudnn-rnn/ops/executor'
@@ -10,54 +10,10 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
 import { ACTIVATIONS } from '../src/activation.js'
-import { accelerate, type LayerReport } from '../src/index.js'
+import { accelerate } from '../src/index.js'
 import { evaluate, expectClose, randomTensor, randomWeights } from './oracle.js'
-
-const [BATCH, TIME, INPUTS, UNITS] = [3, 5, 4, 6] as const
-
-type LayerOptions = Record<string, unknown>
-type MakeLayer = (options: LayerOptions) => tf.RNN
-const LAYERS: Readonly<Record<string, MakeLayer>> = {
-  lstm: (options) => tf.layers.lstm({ units: UNITS, ...options } as never),
-  'lstm with sigmoid': (options) =>
-    tf.layers.lstm({ units: UNITS, recurrentActivation: 'sigmoid', ...options } as never),
-  gru: (options) => tf.layers.gru({ units: UNITS, ...options } as never),
-  simpleRNN: (options) => tf.layers.simpleRNN({ units: UNITS, ...options } as never),
-  stack: (options) => {
-    const cells = [
-      tf.layers.gruCell({ units: 5 }),
-      tf.layers.lstmCell({ units: 7, recurrentActivation: 'sigmoid' }),
-      tf.layers.simpleRNNCell({ units: UNITS }),
-      tf.layers.lstmCell({ units: UNITS }),
-    ]
-    return tf.layers.rnn({ cell: cells as never, ...options } as never) as tf.RNN
-  },
-}
-
-const OPTIONS: readonly LayerOptions[] = [
-  {},
-  { returnSequences: true },
-  { returnState: true },
-  { returnSequences: true, returnState: true },
-  { goBackwards: true, returnSequences: true },
-  { goBackwards: true, returnState: true },
-  { unroll: true },
-  { useBias: false },
-]
-
-/** [B,T], rows of: holes, right padding, nothing at all. */
-const HOLES = [
-  [0, 1, 1, 0, 1],
-  [1, 1, 0, 0, 0],
-  [0, 0, 0, 0, 0],
-]
-const PADDING = [
-  [1, 1, 1, 1, 1],
-  [1, 1, 0, 0, 0],
-  [0, 0, 0, 0, 0],
-]
+import { BATCH, INPUTS, LAYERS, TIME, UNITS, apply, computedLayers } from './compared_layers.js'
 
 const emulator = openCudaEmulator(9)
 const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
@@ -72,12 +28,6 @@ afterAll(() => {
   for (const backend of backends) backend.dispose()
   rmSync(cacheDir, { recursive: true })
 })
-
-/** The layers that an executor computes: both directions', or the layer itself. */
-function computedLayers(layer: tf.layers.Layer): readonly tf.layers.Layer[] {
-  const { forwardLayer, backwardLayer } = layer as unknown as Record<string, tf.layers.Layer | undefined>
-  return forwardLayer === undefined || backwardLayer === undefined ? [layer] : [forwardLayer, backwardLayer]
-}
 
 /** Compares a call with TensorFlow.js's own on every executor. */
 function compare<Layer extends tf.layers.Layer>(
@@ -112,122 +62,6 @@ async function artifactsOf(model: tf.LayersModel): Promise<tf.io.ModelArtifacts>
   )
   return saved as tf.io.ModelArtifacts
 }
-
-function apply(layer: tf.layers.Layer, x: tf.Tensor, given: LayerOptions = {}): tf.Tensor[] {
-  return [layer.apply(x, given)].flat() as tf.Tensor[]
-}
-
-/** Compares a layer that begins with states that it is given, and returns its last ones. */
-function compareInitialStates(make: (options: LayerOptions) => tf.layers.Layer, x: tf.Tensor, states: tf.Tensor[]) {
-  compare(
-    () => make({ returnState: true }),
-    (layer) =>
-      (input, ...initialState) => {
-        if (!layer.built) layer.apply(x)
-        return [layer.call(input as tf.Tensor, { initialState })].flat()
-      },
-    [x, ...states],
-  )
-}
-
-/** Compares two batches, the second of which begins with the states of the first. */
-function compareKeptStates(
-  make: (options: LayerOptions) => tf.layers.Layer & Pick<tf.RNN, 'resetStates'>,
-  x: tf.Tensor,
-) {
-  compare(
-    () => make({ stateful: true, batchInputShape: [BATCH, TIME, INPUTS] }),
-    (layer) => (input) => {
-      if (layer.built) layer.resetStates()
-      return [...apply(layer, input as tf.Tensor), ...apply(layer, (input as tf.Tensor).mul(0.5), { training: true })]
-    },
-    [x],
-  )
-}
-
-describe.each(Object.entries(LAYERS))('accelerate: %s computes as TensorFlow.js', (name, make) => {
-  const x = randomTensor([BATCH, TIME, INPUTS], 50)
-
-  test.each(OPTIONS)('with %o', (options) => {
-    if (name === 'stack' && 'useBias' in options) return
-    compare(
-      () => make(options),
-      (layer) => (input) => apply(layer, input as tf.Tensor),
-      [x],
-    )
-  })
-
-  test.each([
-    ['holes', HOLES],
-    ['padding', PADDING],
-  ])('with a mask of %s', (_, mask) => {
-    for (const options of [
-      { returnSequences: true, returnState: true },
-      { goBackwards: true, returnState: true },
-    ]) {
-      const given = { mask: tf.tensor2d(mask) }
-      compare(
-        () => make(options),
-        (layer) => (input) => apply(layer, input as tf.Tensor, given),
-        [x],
-      )
-    }
-  })
-
-  test('with initial states', () => {
-    const sizes = name === 'stack' ? [UNITS, UNITS, UNITS, 7, 7, 5] : name.startsWith('lstm') ? [UNITS, UNITS] : [UNITS]
-    const states = sizes.map((size, index) => randomTensor([BATCH, size], 60 + index))
-    compareInitialStates(make, x, states)
-  })
-
-  test('with states kept from batch to batch', () => compareKeptStates(make, x))
-})
-
-const MERGE_MODES = ['concat', 'sum', 'ave', 'mul'] as const
-
-describe.each(['lstm', 'gru', 'simpleRNN'] as const)(
-  'accelerate: bidirectional %s computes as TensorFlow.js',
-  (name) => {
-    const x = randomTensor([BATCH, TIME, INPUTS], 50)
-    const make = (options: LayerOptions, mergeMode: (typeof MERGE_MODES)[number] = 'concat') =>
-      tf.layers.bidirectional({ layer: LAYERS[name]?.(options) as tf.RNN, mergeMode })
-
-    test.each(MERGE_MODES)('merged by %s, with sequences and final states', (mergeMode) => {
-      for (const options of [
-        {},
-        { returnSequences: true },
-        { returnState: true },
-        { returnSequences: true, returnState: true },
-      ]) {
-        compare(
-          () => make(options, mergeMode),
-          (layer) => (input) => apply(layer, input as tf.Tensor),
-          [x],
-        )
-      }
-    })
-
-    test.each([
-      ['holes', HOLES],
-      ['padding', PADDING],
-    ])('with a mask of %s', (_, mask) => {
-      for (const options of [{ returnSequences: true }, { returnState: true }]) {
-        compare(
-          () => make(options),
-          (layer) => (input) => apply(layer, input as tf.Tensor, { mask: tf.tensor2d(mask) }),
-          [x],
-        )
-      }
-    })
-
-    test('with initial states of both directions', () => {
-      const states = Array.from({ length: name === 'lstm' ? 4 : 2 }, (_, k) => randomTensor([BATCH, UNITS], 60 + k))
-      compareInitialStates(make, x, states)
-    })
-
-    test('with states kept from batch to batch', () => compareKeptStates(make, x))
-  },
-)
 
 describe('accelerate', () => {
   const x = randomTensor([BATCH, TIME, INPUTS], 50)
@@ -364,96 +198,6 @@ describe('accelerate', () => {
     },
   )
 
-  test('passes states of one row for the whole batch on to TensorFlow.js, which repeats them', () => {
-    const layer = tf.layers.gru({ units: UNITS })
-    const x = randomTensor([BATCH, TIME, INPUTS], 3)
-    const given = { initialState: [randomTensor([1, UNITS], 4)] }
-    const [expected] = apply(layer, x, given)
-    using acceleration = accelerate(tf, backends[0])
-    const [actual] = apply(layer, x, given)
-    expect(actual.dataSync()).toEqual(expected.dataSync())
-    expect(acceleration.report()).toMatchObject([{ reason: 'its initial states must be [B,H]' }])
-  })
-
-  test('reports layers of two models apart that have one name', () => {
-    const passedOn: LayerReport[] = []
-    using acceleration = accelerate(tf, backends[0] as Backend, { onPassedOn: (report) => passedOn.push(report) })
-    const recurrent = (options: LayerOptions) => tf.layers.gru({ units: 2, name: 'recurrent', ...options } as never)
-    const [first, second] = [recurrent({}), recurrent({ activation: 'selu' })]
-    for (const layer of [first, second, first, second]) layer.apply(x)
-    expect(acceleration.report()).toEqual([
-      { layer: 'recurrent', className: 'GRU', computedBy: 'reference', reason: undefined },
-      { layer: 'recurrent', className: 'GRU', computedBy: 'tensorflow.js', reason: 'its activation is selu' },
-    ])
-    expect(passedOn).toHaveLength(1)
-  })
-
-  test('throws what onPassedOn throws from the call of that layer, once', () => {
-    const layer = tf.layers.gru({ units: 2, activation: 'selu' })
-    using acceleration = accelerate(tf, backends[0] as Backend, {
-      onPassedOn() {
-        throw new Error('the log is full')
-      },
-    })
-    expect(() => layer.apply(x)).toThrow('the log is full')
-    expect((layer.apply(x) as tf.Tensor).shape).toEqual([BATCH, 2])
-    expect(acceleration.report()).toHaveLength(1)
-  })
-
-  test('reports the last 1,000 layers', () => {
-    using acceleration = accelerate(tf, backends[0] as Backend)
-    const small = tf.ones([1, 1, 1])
-    const names = Array.from({ length: 1002 }, () => {
-      const layer = tf.layers.simpleRNN({ units: 1, inputShape: [1, 1] })
-      layer.apply(small)
-      return layer.name
-    })
-    expect(acceleration.report().map(({ layer }) => layer)).toEqual(names.slice(2))
-  })
-
-  test.each(['lstm', 'gru', 'simpleRNN'])('computes the gradient of %s by x only where it is requested', (name) => {
-    const { products } = backends[0] as Backend
-    let count = 0
-    const addProduct: HostProducts['addProduct'] = (...operands) => {
-      count += 1
-      products?.addProduct(...operands)
-    }
-    using _ = accelerate(tf, { ...{ name: 'counting', dtype: 'float32' }, products: { addProduct } } as Backend)
-    const layer = (LAYERS[name] as MakeLayer)({})
-    layer.apply(x)
-    const counted = (inputs: readonly tf.Tensor[]) => {
-      count = 0
-      evaluate((input = x) => apply(layer, input), inputs, layer)
-      return count
-    }
-    expect(counted([x])).toBe(counted([]) + 1)
-  })
-
-  test('refuses gradients of gradients by a code, and computes them when it is disposed', () => {
-    const acceleration = accelerate(tf, backends[0] as Backend)
-    const layer = tf.layers.gru({ units: UNITS, recurrentActivation: 'sigmoid' })
-    layer.apply(x)
-    const squaredSlope = (input: tf.Tensor) =>
-      tf
-        .grad((inner) => apply(layer, inner)[0]?.sum() as tf.Tensor)(input)
-        .square()
-    expect(squaredSlope(x).shape).toEqual(x.shape)
-    expect(() => tf.grad(squaredSlope)(x)).toThrow(coded('ERR_TFJS_SECOND_ORDER'))
-    acceleration.dispose()
-    expect(tf.grad(squaredSlope)(x).shape).toEqual(x.shape)
-  })
-
-  test('leaves no tensors behind', () => {
-    for (const backend of backends) {
-      using _ = accelerate(tf, backend)
-      const layer = LAYERS['stack']?.({ returnState: true }) as tf.RNN
-      layer.apply(x)
-      const before = [tf.memory().numTensors, backend.stats()]
-      evaluate((input) => apply(layer, input), [x], layer)
-      expect([tf.memory().numTensors, backend.stats()]).toEqual(before)
-    }
-  })
-
   describe.skipIf(emulator.problem !== undefined)(`on cudnn (${emulator.problem ?? 'CUDA emulator'})`, () => {
     const cudnn = () => backends[3] as Backend
 
@@ -489,27 +233,5 @@ describe('accelerate', () => {
       expect(cudnn().stats()).toEqual(before)
       expect((layer.apply(x) as tf.Tensor).dataSync().every(Number.isFinite)).toBe(true)
     })
-  })
-
-  test('is undone by dispose(), and refused twice', () => {
-    const layer = tf.layers.gru({ units: 2 })
-    const first = accelerate(tf, backends[0] as Backend)
-    expect(() => accelerate(tf, backends[1] as Backend)).toThrow(coded('ERR_TFJS_ACCELERATED'))
-    first.dispose()
-    layer.apply(x)
-    expect(first.report()).toEqual([])
-    using second = accelerate(tf, backends[1] as Backend)
-    first.dispose()
-    layer.apply(x)
-    expect(second.report()).toHaveLength(1)
-  })
-
-  test('refuses other modules, and executors that cannot compute now or in float32', () => {
-    using float64 = openReferenceBackend({ dtype: 'float64' })
-    expect(() => accelerate({} as never, float64)).toThrow(coded('ERR_TFJS_MODULE'))
-    const queued = { name: 'queued', dtype: 'float32' } as Backend
-    for (const backend of [float64, queued]) {
-      expect(() => accelerate(tf, backend)).toThrow(coded('ERR_TFJS_BACKEND'))
-    }
   })
 })

@@ -73,7 +73,7 @@ export const LEFT_OUT = [
   ],
   [
     /^ops: DeviceGroups?\./,
-    'needs NCCL and GPUs: packages/cudnn/test/device_group.test.ts calls them with wrong arguments over the emulator',
+    'needs NCCL and GPUs: packages/cudnn/test/device_group_failures.test.ts calls them with wrong arguments over the emulator',
   ],
   [
     /^checkpoint: (FileStore|MemoryStore|StoreLock|DirectoryHandleLike)\./,
