@@ -31,7 +31,7 @@ const COLLECTED = 'packages/reference/test/conformance.test.ts'
 
 /** Files that open the CUDA emulator besides, and reset it before each test. */
 const EMULATED_FILES = [
-  'packages/cudnn/test/{algorithm_choice,converted_copy,ctc_losses,cudnn_layer_kernels,cudnn_sequence_kernels,cudnn_stepper,dense_kernels}.test.ts',
+  'packages/cudnn/test/{algorithm_choice,converted_copy,ctc_losses,cudnn_layer_kernels,cudnn_row_operations,cudnn_sequence_kernels,cudnn_stepper,dense_kernels}.test.ts',
   'packages/cudnn/test/{device_group,device_group_failures,device_session,dispose_races,emulated_releases,fit,float16_values}.test.ts',
   'packages/cudnn/test/{graph_failures,graph_invalidation,kernel_architecture,nvidia_sample,other_release,pass_graphs}.test.ts',
   'packages/cudnn/test/{persistent_shape,precision,read_sync,replay_trials,training_steps}.test.ts',

@@ -1,7 +1,7 @@
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
-import { SEQUENCE, counted, f32, i32, values } from './kernel_values.js'
+import { counted, f32, i32, SEQUENCE, values } from './kernel_values.js'
 
 /** Tolerance of float32 results whose sums are float64 on the device. */
 const TOLERANCE = 2e-6

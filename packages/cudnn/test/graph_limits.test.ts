@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MIB, cacheOf } from './recorded_lists.js'
+import { cacheOf, MIB } from './recorded_lists.js'
 
 describe('the limits of GraphCache', () => {
   it('leaves lists of more than 512 MiB to calls', async () => {

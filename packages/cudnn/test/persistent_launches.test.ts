@@ -2,7 +2,7 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CudnnBackendOptions } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
-import { STACKED, resultsOf, type Pass, type Way } from './persistent_passes.js'
+import { type Pass, resultsOf, STACKED, type Way } from './persistent_passes.js'
 
 const chosen = vi.hoisted(() => ({ way: 'nothing' as Way, isWithout: false }))
 vi.mock('../src/rnn/persistent_shape.js', async (original) => {

@@ -5,12 +5,12 @@ import type { CudnnBackendOptions } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 import {
   CELL_MODES,
-  STACKED,
-  TOLERANCES,
   isChosen,
   largestOf,
-  resultsOf,
   type Pass,
+  resultsOf,
+  STACKED,
+  TOLERANCES,
   type Way,
 } from './persistent_passes.js'
 

@@ -1,10 +1,10 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
+import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
 import { type GradientTape, grad, infer, valueAndGrad } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import type { Program } from '../src/program.js'
-import { B, H, I, T, executors, host, variable } from './taped_values.js'
+import { B, executors, H, host, I, T, variable } from './taped_values.js'
 
 const read = async (tensor: BackendTensor) => Array.from((await tensor.read()).data)
 

@@ -1,11 +1,11 @@
-import type { Backend } from '@cudnn-rnn/ops'
 import { CudnnGRU, type Variable } from '@cudnn-rnn/models'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type GradientTape, grad, infer, valueAndGrad } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import type { Program } from '../src/program.js'
-import { B, I, T, executors, host, squares, variable } from './taped_values.js'
+import { B, executors, host, I, squares, T, variable } from './taped_values.js'
 
 describe.each(executors)('wrong uses of a tape of $name', ({ open, inspect }) => {
   /** Runs `body`; afterwards nothing but its variables may be left. */

@@ -1,5 +1,5 @@
-import type { Backend } from '@cudnn-rnn/ops'
 import { Variable } from '@cudnn-rnn/models'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReference, type TestedExecutor, testedExecutors } from '../src/executors.js'
 
 export const [T, B, I, H] = [4, 3, 2, 5]

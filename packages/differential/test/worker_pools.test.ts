@@ -7,8 +7,8 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { coded } from '../../../scripts/testing/coded.mjs'
+import { crash, type ExecutorCase, env, frame, program, SIZES } from './pools_of_workers.js'
 import type { StreamWorkerData } from './programs/stream_worker.js'
-import { SIZES, crash, env, frame, program, type ExecutorCase } from './pools_of_workers.js'
 
 const cases: ExecutorCase[] = [{ name: 'reference', open: () => openReferenceBackend() }]
 try {

@@ -7,7 +7,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { characterScorer, ctcLoss, NGramModel } from '@cudnn-rnn/train/ctc'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type LayerBatch, loadModel, type ModelFitOptions } from '../src/index.js'
-import { CLASSES, EXAMPLES, FIT, example, inputs, reader } from './ctc_reader.js'
+import { CLASSES, EXAMPLES, example, FIT, inputs, reader } from './ctc_reader.js'
 import { values } from './small_data.js'
 
 let directory: string

@@ -12,7 +12,7 @@ import {
   type ModelFitOptions,
   sequential,
 } from '../src/index.js'
-import { CLASSES, EXAMPLES, FIT, example, inputs, reader } from './ctc_reader.js'
+import { CLASSES, EXAMPLES, example, FIT, inputs, reader } from './ctc_reader.js'
 import { values } from './small_data.js'
 
 describe('refused, with the model as it was:', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { BasicRNNCell, GRUBlockCell, LSTMCell } from '@cudnn-rnn/cells'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
+import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import {
   activation,
@@ -37,9 +38,8 @@ import { repeatVector } from '../src/kinds/repeat_vector.js'
 import { stepOf, sumOverTime } from '../src/kinds/sequence_pooling.js'
 import { stepFunction } from '../src/kinds/step_function.js'
 import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
+import { expectClose, FUNCTIONS, INPUTS, PICTURES, SEQUENCES } from './exported_layers.js'
 import { EXPORTED } from './exported_models.js'
-import fixture from '../../../fixtures/layers/keras_outputs.json'
-import { FUNCTIONS, INPUTS, PICTURES, SEQUENCES, expectClose } from './exported_layers.js'
 
 const DOUBLE = { dtype: 'float64' } as const
 

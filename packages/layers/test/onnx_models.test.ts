@@ -36,8 +36,8 @@ import { repeatVector } from '../src/kinds/repeat_vector.js'
 import { stepOf, sumOverTime } from '../src/kinds/sequence_pooling.js'
 import { stepFunction } from '../src/kinds/step_function.js'
 import { averagePool1d, spreadSteps } from '../src/kinds/step_windows.js'
+import { expectClose, FUNCTIONS, INPUTS, PICTURES, SEQUENCES } from './exported_layers.js'
 import { EXPORTED } from './exported_models.js'
-import { FUNCTIONS, INPUTS, PICTURES, SEQUENCES, expectClose } from './exported_layers.js'
 
 type Forward = ReturnType<Parameters<typeof layer>[2]>['forward']
 

@@ -23,8 +23,8 @@ import {
   sequential,
   timeDistributed,
 } from '../src/index.js'
+import { classifier, FIT, float32 } from './small_classifier.js'
 import { SENTENCES, values } from './small_data.js'
-import { FIT, classifier, float32 } from './small_classifier.js'
 
 let directory: string
 beforeEach(async () => {

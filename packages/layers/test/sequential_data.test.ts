@@ -13,8 +13,8 @@ import {
   repeatVector,
   sequential,
 } from '../src/index.js'
+import { classifier, FIT, float32 } from './small_classifier.js'
 import { SENTENCES, values } from './small_data.js'
-import { FIT, classifier, float32 } from './small_classifier.js'
 
 test('a sequence that a model makes of a vector has all steps, in lists of rows too', async () => {
   using backend = openReferenceBackend()

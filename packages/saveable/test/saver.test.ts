@@ -4,8 +4,8 @@ import { latestCheckpoint, openCheckpoint, readCheckpointState, writeCheckpointS
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { CudnnLSTMSaveable, type Naming, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
-import { build, temporaryPrefix } from './small_models.js'
 import { box, saveableOf } from './saved_boxes.js'
+import { build, temporaryPrefix } from './small_models.js'
 
 describe('Saver.save', () => {
   it('names checkpoints by step, keeps the newest maxToKeep, and notes them oldest first', async () => {

@@ -4,8 +4,8 @@ import { latestCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { RestoreError, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
-import { build, temporaryPrefix, valuesOf } from './small_models.js'
 import { box, saveableOf } from './saved_boxes.js'
+import { build, temporaryPrefix, valuesOf } from './small_models.js'
 
 describe('Saver.restore', () => {
   it('reads parameters from the executor once for their structure, and variables of known type not at all', async () => {

@@ -20,8 +20,8 @@ import {
   RNNParamsSaveable,
   Saver,
 } from '../src/index.js'
+import { cells, cellValues, type Mode, type Run, waves } from './scenario_models.js'
 import { build, type Case, MODELS, temporaryPrefix } from './small_models.js'
-import { cellValues, cells, type Mode, type Run, waves } from './scenario_models.js'
 
 const MODES = Object.keys(MODELS) as Mode[]
 

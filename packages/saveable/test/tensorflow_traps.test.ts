@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { CudnnLSTMSaveable, RNNParamsSaveable, Saver } from '../src/index.js'
 import { openReversedLayoutBackend } from './reversed_layout_backend.js'
+import { cells, cellValues, waves } from './scenario_models.js'
 import { build, temporaryPrefix, valuesOf } from './small_models.js'
-import { cellValues, cells, waves } from './scenario_models.js'
 
 describe('trap', () => {
   it('2: columns of a saved LSTM kernel are in the order i, c, f, o, not cuDNN’s i, f, c, o', async () => {

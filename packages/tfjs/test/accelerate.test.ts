@@ -1,19 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
-import type { HostLstmOperands } from '@cudnn-rnn/ops/executor'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import type { Backend } from '@cudnn-rnn/ops'
+import type { HostLstmOperands } from '@cudnn-rnn/ops/executor'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACTIVATIONS } from '../src/activation.js'
 import { accelerate } from '../src/index.js'
+import { apply, BATCH, computedLayers, INPUTS, LAYERS, TIME, UNITS } from './compared_layers.js'
 import { evaluate, expectClose, randomTensor, randomWeights } from './oracle.js'
-import { BATCH, INPUTS, LAYERS, TIME, UNITS, apply, computedLayers } from './compared_layers.js'
 
 const emulator = openCudaEmulator(9)
 const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))

@@ -1,17 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accelerate } from '../src/index.js'
+import { apply, BATCH, computedLayers, INPUTS, LAYERS, type LayerOptions, TIME, UNITS } from './compared_layers.js'
 import { evaluate, expectClose, randomTensor, randomWeights } from './oracle.js'
-import { BATCH, INPUTS, LAYERS, TIME, UNITS, apply, computedLayers, type LayerOptions } from './compared_layers.js'
 
 const OPTIONS: readonly LayerOptions[] = [
   {},

@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Backend, HostProducts } from '@cudnn-rnn/ops'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import type { Backend, HostProducts } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { accelerate, type LayerReport } from '../src/index.js'
+import { apply, BATCH, INPUTS, LAYERS, type LayerOptions, type MakeLayer, TIME, UNITS } from './compared_layers.js'
 import { evaluate, randomTensor } from './oracle.js'
-import { BATCH, INPUTS, LAYERS, TIME, UNITS, apply, type LayerOptions, type MakeLayer } from './compared_layers.js'
 
 const emulator = openCudaEmulator(9)
 const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
+import { kerasLayout } from '../../src/frameworks/keras_layout.js'
+import { onnxLayout } from '../../src/frameworks/onnx_layout.js'
+import { pytorchLayout } from '../../src/frameworks/pytorch_layout.js'
 import {
   canonicalToKeras,
   canonicalToOnnx,
@@ -13,9 +16,6 @@ import {
   tensorflowLayout,
   tensorflowToCanonical,
 } from '../../src/index.js'
-import { kerasLayout } from '../../src/frameworks/keras_layout.js'
-import { onnxLayout } from '../../src/frameworks/onnx_layout.js'
-import { pytorchLayout } from '../../src/frameworks/pytorch_layout.js'
 import { countedCanonical } from '../arbitraries.js'
 
 const lstm = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 2, inputSize: 3 })

@@ -12,7 +12,7 @@ import {
 import { exchangeTimeAndBatch, unstackSteps } from '../../src/sequence/sequence_layout.js'
 import { float64 } from '../cell_checks.js'
 import { FILLS, fill } from '../goldens.js'
-import { B, H, I, LENGTHS, T, cellOf, dtype, sequence } from './sequence_cells.js'
+import { B, cellOf, dtype, H, I, LENGTHS, sequence, T } from './sequence_cells.js'
 
 /** Row b of step t of a time-major tensor. */
 const rowOf = ({ data, shape: [, batch, columns] }: FloatTensor, t: number, b: number) => [

@@ -5,7 +5,7 @@ import { dynamicRnn, ResidualWrapper, stackBidirectionalDynamicRnn, UGRNNCell } 
 import { joinColumns, reverseSteps } from '../../src/sequence/sequence_layout.js'
 import { dot, expectGradient, float64 } from '../cell_checks.js'
 import { FILLS, fill } from '../goldens.js'
-import { B, H, I, LENGTHS, T, cellOf, dtype, sequence } from './sequence_cells.js'
+import { B, cellOf, dtype, H, I, LENGTHS, sequence, T } from './sequence_cells.js'
 
 describe('stackBidirectionalDynamicRnn', () => {
   const cells = (seed: number) => [cellOf(seed, 3, I), cellOf(seed + 1, 2, 6)] as const

@@ -11,7 +11,7 @@ import {
 import { reverseSteps, unstackSteps } from '../../src/sequence/sequence_layout.js'
 import { float64 } from '../cell_checks.js'
 import { FILLS } from '../goldens.js'
-import { B, H, I, LENGTHS, cellOf, dtype, sequence } from './sequence_cells.js'
+import { B, cellOf, dtype, H, I, LENGTHS, sequence } from './sequence_cells.js'
 
 describe('staticRnn', () => {
   it('is dynamicRnn over a list, in its gradients too', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { sequential } from '../../src/index.js'
 import { waves } from '../small_data.js'
-import { B, I, LAYERS, dtype, withStream, x } from './streamed_layers.js'
+import { B, dtype, I, LAYERS, withStream, x } from './streamed_layers.js'
 
 const rowOf = ({ data }: { readonly data: ArrayLike<number> }, row: number) => {
   const columns = data.length / B

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import { apply, cudnnGRU, dense, functional, input, lastStep, merge } from '../../src/index.js'
 import { waves } from '../small_data.js'
-import { B, I, dtype } from './streamed_layers.js'
+import { B, dtype, I } from './streamed_layers.js'
 
 describe('a stream of several inputs and outputs', () => {
   const values = { sound: waves([5, B, I], [0.8, 0.37, 1]), speaker: waves([B, 2], [0.5, 0.7, 2]) }

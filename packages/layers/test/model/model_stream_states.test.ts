@@ -15,7 +15,7 @@ import {
   sequential,
 } from '../../src/index.js'
 import { waves } from '../small_data.js'
-import { B, I, LAYERS, dtype, withStream, x } from './streamed_layers.js'
+import { B, dtype, I, LAYERS, withStream, x } from './streamed_layers.js'
 
 describe('the state of a cell', () => {
   test.each<[string, string, unknown]>([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { batchesIn, numbers, sequence, shape, type Changes } from './drawn_batches.js'
+import { batchesIn, type Changes, numbers, sequence, shape } from './drawn_batches.js'
 
 const ids = (isSequence: boolean) => ({ isSequence, features: null })
 

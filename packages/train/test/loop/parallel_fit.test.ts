@@ -3,8 +3,8 @@ import { type LocalCommunicator, localCommunicators } from '@cudnn-rnn/conforman
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { Adam, Dataset, fit } from '../../src/index.js'
+import { type Run, train, trainOver } from './fits_of_ranks.js'
 import { MemorySaver } from './linear_task.js'
-import { train, trainOver, type Run } from './fits_of_ranks.js'
 
 /** Numbers of float32 sums in another order. */
 const TOLERANCE = 1e-6

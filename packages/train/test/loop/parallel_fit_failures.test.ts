@@ -17,8 +17,8 @@ import {
   padSequences,
   type StepReport,
 } from '../../src/index.js'
-import { MemorySaver } from './linear_task.js'
 import { batches, train, trainOver } from './fits_of_ranks.js'
+import { MemorySaver } from './linear_task.js'
 
 const failures = (runs: readonly PromiseSettledResult<unknown>[]) =>
   runs.map((run) => (run.status === 'rejected' ? (run.reason as Error & { code?: string }) : undefined))

@@ -1,9 +1,9 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { Adam, constantRate, Dataset, type FitOptions, Sgd } from '../../src/index.js'
-import { TrainingRanks } from '../../src/loop/training_ranks.js'
 import { trainingDescription } from '../../src/loop/training_description.js'
-import { over, reasons, record, type Backend } from './ranks_and_records.js'
+import { TrainingRanks } from '../../src/loop/training_ranks.js'
+import { type Backend, over, reasons, record } from './ranks_and_records.js'
 
 /** What rank 1 has and rank 0 has not, and the refusal of all ranks. */
 const DIFFERENCES: readonly (readonly [string, (options: Options) => Partial<Options>, RegExp])[] = [
