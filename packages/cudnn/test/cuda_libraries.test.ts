@@ -1,34 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { openCudaLibraries } from '../src/sys/cuda_libraries.js'
 import type { NativeAddon } from '../src/sys/native_addon.js'
+import { usesLibraryFolders } from './library_files.js'
 
 const CUDNN_9 = ['libcudnn.so.9', 'libcudnn_graph.so.9', 'libcudnn_ops.so.9', 'libcudnn_adv.so.9']
 const CUDA_13 = ['libcublasLt.so.13', 'libcudart.so.13', 'libcublas.so.13', 'libnvrtc.so.13']
 const DRIVER = 'libcuda.so.1'
 const COMPLETE = [...CUDNN_9, ...CUDA_13, DRIVER]
 
-let root: string
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'cuda-libraries-'))
-  // Without the libraries of this machine.
-  const names = ['CUDNN_RNN_LIBRARY_DIR', 'CUDNN_PATH', 'CUDA_PATH', 'CUDA_HOME', 'CONDA_PREFIX', 'VIRTUAL_ENV']
-  for (const name of names) vi.stubEnv(name, undefined)
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  rmSync(root, { recursive: true })
-})
-
-/** A folder below the root with empty files. */
-function folderOf(name: string, files: readonly string[]): string {
-  const folder = join(root, name)
-  mkdirSync(folder, { recursive: true })
-  for (const file of files) writeFileSync(join(folder, file), '')
-  return folder
-}
+const { folderOf, rootOf } = usesLibraryFolders()
 
 interface Machine {
   /** Reasons for which libraries do not open, by file name. */
@@ -39,14 +21,14 @@ interface Machine {
   readonly cudart?: number
 }
 
-/** A loader that opens the files below the root, and nothing of this machine. */
+/** A loader that opens the files below the rootOf(), and nothing of this machine. */
 function addonOf({ refused = {}, missing = [[], []], conflict = '', cudart = 13_000 }: Machine = {}) {
   const calls: string[] = []
   const bound: Record<string, string>[] = []
   const addon = {
     openLibrary(path: string) {
       const name = basename(path)
-      if (!path.startsWith(root) || !existsSync(path))
+      if (!path.startsWith(rootOf()) || !existsSync(path))
         return { error: `${name}: cannot open shared object file: No such file or directory` }
       if (refused[name] !== undefined) return { error: refused[name] }
       calls.push(name)

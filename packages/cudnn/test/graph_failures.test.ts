@@ -1,38 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
-import { type CharModelOptions, smallCharModel } from './small_char_model.js'
+import { usesSteps } from './emulated_steps.js'
+import { smallCharModel } from './small_char_model.js'
 
 const gpu = openEmulatedGpu()
-type Model = ReturnType<typeof smallCharModel>
 
 describe.skipIf(gpu.problem !== undefined)(
   `graphs of steps that fail or end (${gpu.problem ?? 'CUDA emulator'})`,
   () => {
     if (gpu.problem !== undefined) return
-    const { libraries, open } = gpu
-    beforeEach(() => libraries.configure('reset'))
-    afterEach(() => {
-      expect(libraries.report().violations).toEqual([])
-      // Every executor is closed by now.
-      expect(libraries.report().live['device bytes'] ?? 0).toBe(0)
-    })
-
-    const launches = () => libraries.report().calls['cudaGraphLaunch'] ?? 0
-    const graphs = () => libraries.report().live['graph execs'] ?? 0
-
-    const train = async (
-      use: boolean,
-      between: (model: Model, step: number) => unknown,
-      options?: CharModelOptions,
-    ) => {
-      await using backend = await open({ algorithm: 'standard', graphs: use })
-      const model = smallCharModel(backend, { dropout: 0.3, ...options })
-      for (let step = 0; step < 10; step++) {
-        await between(model, step)
-        await model.step()
-      }
-      return await model.outcome()
-    }
+    const { libraries, open, launches, graphs, train } = usesSteps(gpu)
 
     let undisturbed: Promise<number[][]> | undefined
     /** Ten steps as calls, with nothing in between. */

@@ -1,40 +1,17 @@
 import { elementCount } from '@cudnn-rnn/canonical'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { openEmulatedGpu } from './emulated_gpu.js'
-import { type CharModelOptions, smallCharModel } from './small_char_model.js'
+import { type Model, usesSteps } from './emulated_steps.js'
 
 const gpu = openEmulatedGpu()
-type Model = ReturnType<typeof smallCharModel>
 
 /** Changes between and within steps: a replay must never use a buffer or an object that was freed. */
 describe.skipIf(gpu.problem !== undefined)(
   `CudnnTrainingSteps between steps (${gpu.problem ?? 'CUDA emulator'})`,
   () => {
     if (gpu.problem !== undefined) return
-    const { libraries, open } = gpu
-    beforeEach(() => libraries.configure('reset'))
-    afterEach(() => {
-      expect(libraries.report().violations).toEqual([])
-      // Every executor is closed by now.
-      expect(libraries.report().live['device bytes'] ?? 0).toBe(0)
-    })
-
-    const launches = () => libraries.report().calls['cudaGraphLaunch'] ?? 0
-
-    const train = async (
-      use: boolean,
-      between: (model: Model, step: number) => unknown,
-      options?: CharModelOptions,
-    ) => {
-      await using backend = await open({ algorithm: 'standard', graphs: use })
-      const model = smallCharModel(backend, { dropout: 0.3, ...options })
-      for (let step = 0; step < 10; step++) {
-        await between(model, step)
-        await model.step()
-      }
-      return await model.outcome()
-    }
+    const { open, launches, train } = usesSteps(gpu)
 
     it.each([
       [

@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { libraryFolders, libraryNames } from '../src/sys/library_places.js'
+import { usesLibraryFolders } from './library_files.js'
 
 /** A container may run as a user without an entry and without HOME: Node.js throws then. */
 const user = vi.hoisted(() => ({ hasHome: true }))
@@ -16,25 +15,7 @@ vi.mock(import('node:os'), async (importOriginal) => {
 })
 const DRIVER = 'libcuda.so.1'
 
-let root: string
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'cuda-libraries-'))
-  // Without the libraries of this machine.
-  const names = ['CUDNN_RNN_LIBRARY_DIR', 'CUDNN_PATH', 'CUDA_PATH', 'CUDA_HOME', 'CONDA_PREFIX', 'VIRTUAL_ENV']
-  for (const name of names) vi.stubEnv(name, undefined)
-})
-afterEach(() => {
-  vi.unstubAllEnvs()
-  rmSync(root, { recursive: true })
-})
-
-/** A folder below the root with empty files. */
-function folderOf(name: string, files: readonly string[]): string {
-  const folder = join(root, name)
-  mkdirSync(folder, { recursive: true })
-  for (const file of files) writeFileSync(join(folder, file), '')
-  return folder
-}
+const { folderOf, rootOf } = usesLibraryFolders()
 
 describe('libraryFolders', () => {
   it('are those of the system where the user has no home', () => {
@@ -69,21 +50,21 @@ describe('libraryFolders', () => {
     }
     for (const [name, folder] of Object.entries(places)) vi.stubEnv(name, dirname(folder))
     vi.stubEnv('CUDA_HOME', dirname(places.CUDA_PATH))
-    const folders = libraryFolders(join(root, 'absent'))
+    const folders = libraryFolders(join(rootOf(), 'absent'))
     const loader = folders.indexOf('')
     expect(folders.indexOf(places.CUDNN_PATH)).toBeLessThan(folders.indexOf(places.CONDA_PREFIX))
     expect(folders.indexOf(places.CONDA_PREFIX)).toBeLessThan(loader)
     expect(folders.indexOf(places.CUDA_PATH)).toBeGreaterThan(loader)
     expect(new Set(folders).size).toBe(folders.length)
-    expect(folders).not.toContain(join(root, 'absent'))
+    expect(folders).not.toContain(join(rootOf(), 'absent'))
   })
 
   it('has the wheels of the active environment, newest Python first', () => {
     const [older, newer] = ['3.9', '3.13'].map((version) =>
       folderOf(`venv/lib/python${version}/site-packages/nvidia/cudnn/lib`, []),
     )
-    vi.stubEnv('VIRTUAL_ENV', join(root, 'venv'))
-    const folders = libraryFolders(undefined).filter((folder) => folder.startsWith(root))
+    vi.stubEnv('VIRTUAL_ENV', join(rootOf(), 'venv'))
+    const folders = libraryFolders(undefined).filter((folder) => folder.startsWith(rootOf()))
     expect(folders).toEqual([newer, older])
   })
 })

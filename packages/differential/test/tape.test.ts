@@ -1,30 +1,14 @@
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
-import type { Backend, BackendTensor } from '@cudnn-rnn/ops'
+import type { BackendTensor } from '@cudnn-rnn/ops'
 import { type GradientTape, grad, infer, valueAndGrad } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
-import { coded } from '../../../scripts/testing/coded.mjs'
-import type { Program } from '../src/program.js'
-import { B, executors, H, host, I, T, variable } from './taped_values.js'
+import { B, executors, H, host, I, leavesNothing, refusesBy, T, variable } from './taped_values.js'
 
 const read = async (tensor: BackendTensor) => Array.from((await tensor.read()).data)
 
-describe.each(executors)('a tape of $name', ({ open, inspect }) => {
-  /** Runs `body`; afterwards nothing but its variables may be left. */
-  async function left(body: (backend: Backend) => Promise<unknown>, tensors: number): Promise<void> {
-    const backend = await open({ dtype: 'float32', threads: 2 } as Program)
-    try {
-      await body(backend)
-      expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
-    } finally {
-      backend.dispose()
-      await inspect?.(backend)
-    }
-  }
-  const refused = (code: string, f: (t: GradientTape, p: Variable) => unknown) =>
-    left(async (backend) => {
-      const p = variable(backend, [2, 3])
-      await expect(valueAndGrad(f as never)(p as never)).rejects.toThrow(coded(code))
-    }, 1)
+describe.each(executors)('a tape of $name', (executor) => {
+  const left = leavesNothing(executor)
+  const refused = refusesBy(left)
 
   it.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])('runs %o as call() and gradients() do', async (Model) => {
     await left(async (backend) => {

@@ -1,29 +1,14 @@
 import { CudnnGRU, type Variable } from '@cudnn-rnn/models'
 import type { Backend } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { type GradientTape, grad, infer, valueAndGrad } from '@cudnn-rnn/train'
+import { type GradientTape, grad, infer } from '@cudnn-rnn/train'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import type { Program } from '../src/program.js'
-import { B, executors, host, I, squares, T, variable } from './taped_values.js'
+import { B, executors, host, I, leavesNothing, refusesBy, squares, T, variable } from './taped_values.js'
 
-describe.each(executors)('wrong uses of a tape of $name', ({ open, inspect }) => {
-  /** Runs `body`; afterwards nothing but its variables may be left. */
-  async function left(body: (backend: Backend) => Promise<unknown>, tensors: number): Promise<void> {
-    const backend = await open({ dtype: 'float32', threads: 2 } as Program)
-    try {
-      await body(backend)
-      expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
-    } finally {
-      backend.dispose()
-      await inspect?.(backend)
-    }
-  }
-  const refused = (code: string, f: (t: GradientTape, p: Variable) => unknown) =>
-    left(async (backend) => {
-      const p = variable(backend, [2, 3])
-      await expect(valueAndGrad(f as never)(p as never)).rejects.toThrow(coded(code))
-    }, 1)
+describe.each(executors)('wrong uses of a tape of $name', (executor) => {
+  const left = leavesNothing(executor)
+  const refused = refusesBy(left)
   const loss = (t: GradientTape, p: Variable) =>
     t.elementLoss(t.linear(host([B, 2]), p, host([3])), squares, 'squared_error')
 

@@ -1,63 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
-import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { CudnnLSTM, openWorkerPool, type WorkerLoss, type WorkerPool } from '@cudnn-rnn/models'
-import { BackendUnavailableError } from '@cudnn-rnn/ops'
-import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/testing/bundle_program.mjs'
 import { coded } from '../../../scripts/testing/coded.mjs'
-import { crash, type ExecutorCase, env, frame, program, SIZES } from './pools_of_workers.js'
-import type { StreamWorkerData } from './programs/stream_worker.js'
+import { cases, crash, frame, program, usesPools } from './pools_of_workers.js'
 
-const cases: ExecutorCase[] = [{ name: 'reference', open: () => openReferenceBackend() }]
-try {
-  openCpuBackend().dispose()
-  cases.push({ name: 'cpu', open: () => openCpuBackend({ threads: 1 }) })
-  cases.push({ name: 'cpu', weights: 'int8', open: () => openCpuBackend({ threads: 1, weights: 'int8' }) })
-} catch (error) {
-  if (!(error instanceof BackendUnavailableError)) throw error
-}
-
-const opened: { dispose(): void }[] = []
-afterEach(() => {
-  for (const each of opened.splice(0)) each.dispose()
-})
-
-/** A model with parameters, and a pool of two workers that share them. */
-async function openPool({ name, weights, open }: ExecutorCase, options: { readonly maxQueued?: number } = {}) {
-  const backend = open()
-  const lstm = new CudnnLSTM(backend, SIZES)
-  const params = lstm.createParams({ seed: 1 })
-  const shared = await lstm.shareParams(params)
-  const workerData: StreamWorkerData = {
-    executor: name,
-    sizes: SIZES,
-    params: shared,
-    maxStreams: 3,
-    ...(weights && { weights }),
-  }
-  const losses: WorkerLoss[] = []
-  let started = 0
-  const pool = await openWorkerPool({
-    workers: 2,
-    start: () => {
-      started++
-      return new Worker(program, { env, workerData, stderr: true })
-    },
-    onWorkerLost: (loss) => losses.push(loss),
-    ...options,
-  })
-  opened.push(pool, backend)
-  return { lstm, params, pool, losses, started: () => started }
-}
-
-/** Resolves when all workers of the pool are ready again. */
-async function recovered(pool: WorkerPool): Promise<void> {
-  while (pool.stats().workers.filter(({ state }) => state === 'ready').length < 2) {
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
+const { openPool, recovered } = usesPools()
 
 describe.each(cases)('a pool of workers on $name $weights', (executor) => {
   beforeAll(() => bundleProgram(fileURLToPath(new URL('./programs/stream_worker.ts', import.meta.url)), program))

@@ -1,4 +1,7 @@
 import { createServer } from 'node:net'
+import { afterEach } from 'vitest'
+import { CallProgress } from '../src/nccl/call_progress.js'
+import { TcpStar } from '../src/nccl/tcp_star.js'
 
 export async function freePort(): Promise<number> {
   const server = createServer()
@@ -13,3 +16,43 @@ export const messageOf = (call: Promise<unknown>) =>
     () => 'resolved',
     (error: Error) => error.message,
   )
+
+/** Ends of stars, which are closed after each test, and a function that opens those of `size` ranks in this process. */
+export function usesStars() {
+  const open: TcpStar[] = []
+  afterEach(() => {
+    for (const star of open.splice(0)) star.close()
+  })
+
+  async function ranks(size: number) {
+    const port = await freePort()
+    const all = await Promise.all(
+      Array.from({ length: size }, async (_, rank) => {
+        const progress = new CallProgress()
+        const options = {
+          rank,
+          size,
+          host: '127.0.0.1',
+          port,
+          job: 'test',
+          timeoutSeconds: 30,
+          progress: () => progress.current,
+        }
+        const star = await TcpStar.open(options)
+        open.push(star)
+        const gather = async (bytes = Uint8Array.of(rank)) => {
+          const sequence = progress.begin('allGather')
+          try {
+            return await star.allGather(bytes)
+          } finally {
+            progress.end(sequence)
+          }
+        }
+        return { star, progress, options, gather }
+      }),
+    )
+    return all
+  }
+
+  return { open, ranks }
+}

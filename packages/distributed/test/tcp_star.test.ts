@@ -1,43 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CallProgress } from '../src/nccl/call_progress.js'
 import { TcpStar } from '../src/nccl/tcp_star.js'
-import { freePort, messageOf } from './star_of_ranks.js'
+import { freePort, messageOf, usesStars } from './star_of_ranks.js'
 
-const open: TcpStar[] = []
-afterEach(() => {
-  for (const star of open.splice(0)) star.close()
-})
-
-/** The ends of `size` ranks, all in this process. */
-async function ranks(size: number) {
-  const port = await freePort()
-  const all = await Promise.all(
-    Array.from({ length: size }, async (_, rank) => {
-      const progress = new CallProgress()
-      const options = {
-        rank,
-        size,
-        host: '127.0.0.1',
-        port,
-        job: 'test',
-        timeoutSeconds: 30,
-        progress: () => progress.current,
-      }
-      const star = await TcpStar.open(options)
-      open.push(star)
-      const gather = async (bytes = Uint8Array.of(rank)) => {
-        const sequence = progress.begin('allGather')
-        try {
-          return await star.allGather(bytes)
-        } finally {
-          progress.end(sequence)
-        }
-      }
-      return { star, progress, options, gather }
-    }),
-  )
-  return all
-}
+const { ranks } = usesStars()
 
 describe('TcpStar', () => {
   it('gathers messages of many pieces of all ranks, in their order', async () => {

@@ -1,14 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createServer, Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CallProgress } from '../src/nccl/call_progress.js'
 import { TcpStar } from '../src/nccl/tcp_star.js'
-import { freePort, messageOf } from './star_of_ranks.js'
-
-const open: TcpStar[] = []
-afterEach(() => {
-  for (const star of open.splice(0)) star.close()
-})
+import { freePort, messageOf, usesStars } from './star_of_ranks.js'
 
 /** A connection to a port, until the other end closes it. */
 async function stranger(port: number, ...pieces: readonly Uint8Array[]) {
@@ -39,36 +34,7 @@ async function firstRank() {
   return { port, opening }
 }
 
-/** The ends of `size` ranks, all in this process. */
-async function ranks(size: number) {
-  const port = await freePort()
-  const all = await Promise.all(
-    Array.from({ length: size }, async (_, rank) => {
-      const progress = new CallProgress()
-      const options = {
-        rank,
-        size,
-        host: '127.0.0.1',
-        port,
-        job: 'test',
-        timeoutSeconds: 30,
-        progress: () => progress.current,
-      }
-      const star = await TcpStar.open(options)
-      open.push(star)
-      const gather = async (bytes = Uint8Array.of(rank)) => {
-        const sequence = progress.begin('allGather')
-        try {
-          return await star.allGather(bytes)
-        } finally {
-          progress.end(sequence)
-        }
-      }
-      return { star, progress, options, gather }
-    }),
-  )
-  return all
-}
+const { open, ranks } = usesStars()
 
 describe('TcpStar among strangers and wrong ranks', () => {
   it('gives up at its deadline where the host of the first rank accepts nothing', async () => {

@@ -1,55 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import type { Backend } from '@cudnn-rnn/ops'
 import type { HostLstmOperands } from '@cudnn-rnn/ops/executor'
-import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ACTIVATIONS } from '../src/activation.js'
 import { accelerate } from '../src/index.js'
-import { apply, BATCH, computedLayers, INPUTS, LAYERS, TIME, UNITS } from './compared_layers.js'
-import { evaluate, expectClose, randomTensor, randomWeights } from './oracle.js'
+import { usesExecutors } from './compared_executors.js'
+import { apply, BATCH, INPUTS, LAYERS, TIME, UNITS } from './compared_layers.js'
+import { expectClose, randomTensor, randomWeights } from './oracle.js'
 
 const emulator = openCudaEmulator(9)
-const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
-let backends: readonly Backend[]
-beforeAll(async () => {
-  tf.env().set('PROD', true)
-  const cudnn =
-    emulator.problem === undefined ? [await openCudnnBackend({ libraryDir: emulator.folder, cacheDir })] : []
-  backends = [openReferenceBackend(), openCpuBackend({ threads: 1 }), await openWasmBackend(), ...cudnn]
-})
-afterAll(() => {
-  for (const backend of backends) backend.dispose()
-  rmSync(cacheDir, { recursive: true })
-})
-
-/** Compares a call with TensorFlow.js's own on every executor. */
-function compare<Layer extends tf.layers.Layer>(
-  make: () => Layer,
-  call: (layer: Layer) => (...inputs: tf.Tensor[]) => tf.Tensor[],
-  inputs: readonly tf.Tensor[],
-  executors = backends,
-): void {
-  const layer = make()
-  call(layer)(...inputs) // makes the weights
-  randomWeights(layer, 1)
-  const expected = evaluate(call(layer), inputs, layer)
-  for (const backend of executors) {
-    using acceleration = accelerate(tf, backend)
-    const actual = evaluate(call(layer), inputs, layer)
-    expect(acceleration.report()).toMatchObject(
-      computedLayers(layer).map(({ name }) => ({ layer: name, computedBy: backend.name, reason: undefined })),
-    )
-    expectClose(`${backend.name}: output`, actual.outputs, expected.outputs)
-    expectClose(`${backend.name}: gradient`, actual.gradients, expected.gradients)
-  }
-}
+const { backends, compare } = usesExecutors(emulator)
 
 /** What `model.save` gives to its handler. */
 async function artifactsOf(model: tf.LayersModel): Promise<tf.io.ModelArtifacts> {

@@ -1,32 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import type { Backend, HostProducts } from '@cudnn-rnn/ops'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/testing/coded.mjs'
 import { accelerate, type LayerReport } from '../src/index.js'
+import { usesExecutors } from './compared_executors.js'
 import { apply, BATCH, INPUTS, LAYERS, type LayerOptions, type MakeLayer, TIME, UNITS } from './compared_layers.js'
 import { evaluate, randomTensor } from './oracle.js'
 
 const emulator = openCudaEmulator(9)
-const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
-let backends: readonly Backend[]
-beforeAll(async () => {
-  tf.env().set('PROD', true)
-  const cudnn =
-    emulator.problem === undefined ? [await openCudnnBackend({ libraryDir: emulator.folder, cacheDir })] : []
-  backends = [openReferenceBackend(), openCpuBackend({ threads: 1 }), await openWasmBackend(), ...cudnn]
-})
-afterAll(() => {
-  for (const backend of backends) backend.dispose()
-  rmSync(cacheDir, { recursive: true })
-})
+const { backends } = usesExecutors(emulator)
 
 describe('accelerate, around the layers', () => {
   const x = randomTensor([BATCH, TIME, INPUTS], 50)

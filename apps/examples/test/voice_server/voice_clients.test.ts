@@ -1,29 +1,11 @@
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { SpeechPool } from '../../src/voice_server/speech_pool.js'
-import { VoiceServer, type VoiceServerOptions } from '../../src/voice_server/voice_server.js'
 import { energyPool, tone } from './energy_pool.js'
+import { until, usesServers } from './served_voices.js'
 import { VoiceClient } from './voice_client.js'
 
-const servers: VoiceServer[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close(0)
-})
-
-async function serve(options: Partial<VoiceServerOptions> = {}) {
-  const server = new VoiceServer({ pool: energyPool(), ...options })
-  servers.push(server)
-  const port = await server.listen(0)
-  const get = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`)
-    return { status: response.status, text: await response.text() }
-  }
-  const refusals = async (reason: string) => {
-    const { values } = await server.metrics.refusals.get()
-    return values.find(({ labels }) => labels.reason === reason)?.value ?? 0
-  }
-  return { server, port, get, refusals }
-}
+const { serve } = usesServers()
 
 /** The server's answer to an upgrade of this address, until it closes the connection. */
 async function upgrade(port: number, address: string): Promise<string> {
@@ -41,11 +23,6 @@ function connected(port: number): Socket {
     'GET /stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
   )
   return raw
-}
-
-/** Waits for a state of the server that the client does not see. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 describe('VoiceServer against its clients', () => {

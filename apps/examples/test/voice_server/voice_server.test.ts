@@ -1,36 +1,14 @@
 import { connect } from 'node:net'
 import { Philox } from '@cudnn-rnn/rnn/executors'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
 import type { SpeechPool } from '../../src/voice_server/speech_pool.js'
-import { VoiceServer, type VoiceServerOptions } from '../../src/voice_server/voice_server.js'
+import { VoiceServer } from '../../src/voice_server/voice_server.js'
 import { energyPool, tone } from './energy_pool.js'
+import { until, usesServers } from './served_voices.js'
 import { VoiceClient } from './voice_client.js'
 
-const servers: VoiceServer[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close(0)
-})
-
-async function serve(options: Partial<VoiceServerOptions> = {}) {
-  const server = new VoiceServer({ pool: energyPool(), ...options })
-  servers.push(server)
-  const port = await server.listen(0)
-  const get = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`)
-    return { status: response.status, text: await response.text() }
-  }
-  const refusals = async (reason: string) => {
-    const { values } = await server.metrics.refusals.get()
-    return values.find(({ labels }) => labels.reason === reason)?.value ?? 0
-  }
-  return { server, port, get, refusals }
-}
-
-/** Waits for a state of the server that the client does not see. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
+const { servers, serve } = usesServers()
 
 describe('VoiceServer', () => {
   it('reports where speech begins and ends', async () => {

@@ -1,15 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { type RowNetwork, type StreamPoolOptions, streamPoolOf } from '../../src/index.js'
+import { type RowNetwork, streamPoolOf } from '../../src/index.js'
+import { frame, frames, openPool } from './summed_frames.js'
 import { endOfTurn, type RowSum, SummingRows } from './summing_rows.js'
-
-const frame = (...values: number[]) => ({ data: Float32Array.from(values), shape: [1] })
-const frames = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length, 1] })
-
-function openPool(options: StreamPoolOptions = {}, { isElsewhere = false } = {}) {
-  const network = new SummingRows({ isElsewhere })
-  return { network, pool: streamPoolOf<RowSum>(network, { maxStreams: 4, ...options }) }
-}
 
 const settled = (promise: Promise<unknown>) => {
   const record = { state: 'pending' as 'pending' | 'fulfilled' | 'rejected' }

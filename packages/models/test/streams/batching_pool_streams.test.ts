@@ -1,16 +1,8 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { type StreamPoolOptions, streamPoolOf } from '../../src/index.js'
-import { endOfTurn, type RowSum, SummingRows } from './summing_rows.js'
-
-const frame = (...values: number[]) => ({ data: Float32Array.from(values), shape: [1] })
-const frames = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length, 1] })
-
-function openPool(options: StreamPoolOptions = {}, { isElsewhere = false } = {}) {
-  const network = new SummingRows({ isElsewhere })
-  return { network, pool: streamPoolOf<RowSum>(network, { maxStreams: 4, ...options }) }
-}
+import { frame, frames, openPool } from './summed_frames.js'
+import { endOfTurn } from './summing_rows.js'
 
 afterEach(() => {
   vi.useRealTimers()

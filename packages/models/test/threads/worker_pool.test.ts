@@ -1,35 +1,11 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { openWorkerPool, streamPoolOf, type WorkerPool } from '../../src/index.js'
-import type { WorkerPoolOptions } from '../../src/threads/worker_pool.js'
-import { type RowSum, SummingRows } from '../streams/summing_rows.js'
-import { LinkedThread } from './linked_thread.js'
+import { usesWorkerPools } from './worker_pools.js'
 
 const frame = (value: number) => ({ data: Float32Array.of(value), shape: [1] })
 const task = () => new Promise((resolve) => setTimeout(resolve, 1))
 
-const opened: WorkerPool<RowSum>[] = []
-
-afterEach(() => {
-  vi.useRealTimers()
-  for (const pool of opened.splice(0)) pool.dispose()
-})
-
-/** A pool of workers in this thread, each with a pool of two streams. */
-async function openPool(options: Partial<WorkerPoolOptions> = {}, rows: object = {}) {
-  const threads: LinkedThread[] = []
-  const networks: SummingRows[] = []
-  const start = () => {
-    const network = new SummingRows(rows)
-    const thread = new LinkedThread().serve(streamPoolOf<RowSum>(network, { maxStreams: 2 }))
-    networks.push(network)
-    threads.push(thread)
-    return thread
-  }
-  const pool = await openWorkerPool<RowSum>({ workers: 2, start, ...options })
-  opened.push(pool)
-  return { pool, threads, networks, start }
-}
+const { openPool } = usesWorkerPools()
 
 describe('a pool of workers', () => {
   it('opens a stream in the worker with the fewest, and refuses one beyond those of all', async () => {
