@@ -17,7 +17,7 @@ export const messageOf = (call: Promise<unknown>) =>
     (error: Error) => error.message,
   )
 
-/** Ends of stars, which are closed after each test, and a function that opens those of `size` ranks in this process. */
+/** Ends of stars, which are closed after each test, and a function that opens the ends of `size` ranks in this process. */
 export function usesStars() {
   const open: TcpStar[] = []
   afterEach(() => {
