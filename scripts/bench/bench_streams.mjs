@@ -3,7 +3,7 @@
 // - steps per second of 1,000 streams with one frame each, pool over stepSync of a stream for each, and over a run of
 //   onnxruntime-node for each stream, all at once or one after the other; medians, rounds of the first two alternate
 // - for comparison stepSync of one stream again and again, whose state and scratch memory stay in the cache
-// - the part of a pool's step that is the batched step itself
+// - the part of a pool's step that is the batched step itself, both in bfloat16 and int8 too
 // - the time that a pool adds to one stream: step of the pool less stepSync
 // - memory of an idle stream: 20,000 of them
 // Build first: npm run build. onnxruntime-node takes part after `npm ci --prefix apps/bench/baselines --ignore-scripts`.
@@ -39,9 +39,10 @@ const single = lstm.stream(params)
 const x = frame([1, 128])
 const out = { data: new Float32Array(128), shape: [1, 128] }
 const singles = Array.from({ length: STREAMS }, () => lstm.stream(params))
-const pool = lstm.streamPool(params, { maxStreams: STREAMS })
-const streams = Array.from({ length: STREAMS }, () => pool.open())
 const input = frame([128])
+const rows = Int32Array.from({ length: STREAMS }, (_, row) => row)
+const rowsX = { data: new Float32Array(STREAMS * 128).fill(0.1), shape: [STREAMS, 128] }
+const rowsOut = { data: new Float32Array(STREAMS * 128), shape: [STREAMS, 128] }
 
 const microseconds = async (count, work) => {
   const begin = performance.now()
@@ -56,13 +57,25 @@ const stepSingles = () =>
   microseconds(STREAMS, () => {
     for (const stream of singles) stream.stepSync(x, out)
   })
-const stepPool = () => microseconds(STREAMS, () => Promise.all(streams.map((stream) => stream.step(input))))
 
-const batch = lstm.stream(params, { batch: STREAMS })
-const rows = Int32Array.from({ length: STREAMS }, (_, row) => row)
-const rowsX = { data: new Float32Array(STREAMS * 128).fill(0.1), shape: [STREAMS, 128] }
-const rowsOut = { data: new Float32Array(STREAMS * 128), shape: [STREAMS, 128] }
-const stepRows = () => microseconds(STREAMS, () => batch.stepRowsSync(rows, rowsX, rowsOut))
+/** A pool of all streams, and the batched step that its rounds are, on an executor of this precision. */
+function openPool(precision, model, values) {
+  const pool = model.streamPool(values, { maxStreams: STREAMS })
+  const batch = model.stream(values, { batch: STREAMS })
+  const streams = Array.from({ length: STREAMS }, () => pool.open())
+  return {
+    ...{ precision, pool, streams, times: { pool: [], rows: [] } },
+    stepPool: () => microseconds(STREAMS, () => Promise.all(streams.map((stream) => stream.step(input)))),
+    stepRows: () => microseconds(STREAMS, () => batch.stepRowsSync(rows, rowsX, rowsOut)),
+  }
+}
+const REDUCED = { bfloat16: { precision: 'bfloat16' }, int8: { weights: 'int8', activations: 'int8' } }
+const pools = [openPool('float32', lstm, params)]
+for (const [precision, settings] of Object.entries(REDUCED)) {
+  const model = new CudnnLSTM(await openBackend('cpu', { threads: Number(options.threads), ...settings }), SIZES)
+  pools.push(openPool(precision, model, model.createParams({ seed: 1 })))
+}
+const [{ streams }] = pools
 
 /** A step of one stream of onnxruntime-node, whose state its caller carries; undefined if it is not installed. */
 async function openOnnxStreams() {
@@ -89,19 +102,23 @@ async function openOnnxStreams() {
     }
   })
 }
-const times = { single: [], singles: [], pool: [], rows: [], alone: [], onnxAtOnce: [], onnxInTurn: [] }
+const times = { single: [], singles: [], alone: [], onnxAtOnce: [], onnxInTurn: [] }
 for (let round = -3; round < rounds; round++) {
   const measured = {
     single: await stepSingle(SINGLE_STEPS),
     singles: await stepSingles(),
-    pool: await stepPool(),
-    rows: await stepRows(),
     alone: await microseconds(200, async () => {
       for (let k = 0; k < 200; k++) await streams[0].step(input)
     }),
   }
   // The first rounds warm up.
   if (round >= 0) for (const name in measured) times[name].push(measured[name])
+  for (const { stepPool, stepRows, times } of pools) {
+    const [pool, rows] = [await stepPool(), await stepRows()]
+    if (round < 0) continue
+    times.pool.push(pool)
+    times.rows.push(rows)
+  }
 }
 // After the rounds of the pool, which its garbage would slow down.
 const onnx = await openOnnxStreams()
@@ -120,7 +137,7 @@ for (let round = -1; onnx !== undefined && round < 5; round++) {
   const measured = { onnxAtOnce: await onnxAtOnce(), onnxInTurn: await onnxInTurn() }
   if (round >= 0) for (const name in measured) times[name].push(measured[name])
 }
-pool.dispose()
+for (const { pool } of pools) pool.dispose()
 
 const before = process.memoryUsage.rss()
 const idlePool = lstm.streamPool(params, { maxStreams: IDLE_STREAMS })
@@ -134,14 +151,17 @@ const result = {
   backend: backend.reason,
   singleUs: median(times.single),
   singlesUs: median(times.singles),
-  poolUs: median(times.pool),
-  poolOverSingles: median(times.singles) / median(times.pool),
-  poolOverSingle: median(times.single) / median(times.pool),
-  rowsUs: median(times.rows),
+  pools: pools.map(({ precision, times: { pool, rows } }) => ({
+    precision,
+    poolUs: median(pool),
+    rowsUs: median(rows),
+    overSingles: median(times.singles) / median(pool),
+    overSingle: median(times.single) / median(pool),
+  })),
   ...(onnx !== undefined && {
     onnxAtOnceUs: median(times.onnxAtOnce),
     onnxInTurnUs: median(times.onnxInTurn),
-    poolOverOnnx: Math.min(median(times.onnxAtOnce), median(times.onnxInTurn)) / median(times.pool),
+    poolOverOnnx: Math.min(median(times.onnxAtOnce), median(times.onnxInTurn)) / median(pools[0].times.pool),
   }),
   addedUs: median(times.alone) - median(times.single),
   idleKiB,
@@ -150,11 +170,13 @@ backend.dispose()
 if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, undefined, 2)}\n`)
 console.log(`${result.backend}; ${result.machineLoad.toFixed(1)} runnable processes per core before the end`)
 console.log(`stepSync of one stream            ${result.singleUs.toFixed(1)} µs`)
-console.log(
-  `stepSync of ${STREAMS} streams in turn   ${result.singlesUs.toFixed(1)} µs\n` +
-    `a step in a pool of ${STREAMS} streams   ${result.poolUs.toFixed(1)} µs: ${result.poolOverSingles.toFixed(2)} × as many steps as stepSync of these streams, ${result.poolOverSingle.toFixed(2)} × as those of one`,
-)
-console.log(`  of it the batched step          ${result.rowsUs.toFixed(1)} µs`)
+console.log(`stepSync of ${STREAMS} streams in turn     ${result.singlesUs.toFixed(1)} µs`)
+for (const { precision, poolUs, rowsUs, overSingles, overSingle } of result.pools) {
+  console.log(
+    `a step in a pool of ${STREAMS}, ${precision}`.padEnd(38) +
+      `${poolUs.toFixed(1)} µs, of it the batched step ${rowsUs.toFixed(1)} µs: ${overSingles.toFixed(2)} × as many steps as stepSync of these streams in float32, ${overSingle.toFixed(2)} × as those of one`,
+  )
+}
 if (onnx === undefined) console.log('onnxruntime-node                  is not installed')
 else {
   console.log(

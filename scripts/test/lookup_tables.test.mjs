@@ -27,9 +27,6 @@ const READ_WITHOUT_A_LOOK = /\breadFile(?:Sync)?\(/
 const OWN_FILES =
   /^packages\/|^apps\/(?:bench|site)\/|^apps\/cli\/src\/(?:classify\/spam_messages|character\/text_corpus)\.ts$/
 
-/** Options that are checked and then read again, as a getter may give another value; of options by no names there is nothing to read. */
-const READ_AGAIN = /^ *(?:if \(.*\) )?check(?:Cell)?Options\((?!.*\{.*\})/m
-
 /** Test machinery, and the table of letters by which this project itself describes native calls. */
 const KNOWN =
   /^(?:packages\/(?:conformance|differential)|apps\/gpu_validation)\/|^packages\/cudnn\/src\/gathered_call\.ts$/
@@ -45,7 +42,6 @@ it.each([
   ['spreads an array of any length into a call', SPREAD_INTO_PUSH],
   ['casts a parsed text; use jsonObject and rules', UNCHECKED_JSON, CHECKED_LATER],
   ['reads the path of a user without a look at its kind; use readRegularFile', READ_WITHOUT_A_LOOK, OWN_FILES],
-  ['reads options again that it has checked; use the result of checkOptions', READ_AGAIN],
 ])('no source file %s', (_, pattern, known = /^$/) => {
   expect(sources.length).toBeGreaterThan(100)
   const found = sources.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))

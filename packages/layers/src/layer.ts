@@ -216,9 +216,9 @@ export abstract class Layer {
    */
   async call(input: TensorLike, options: LayerCallOptions = {}): Promise<LayerCallResult> {
     const action = `call ${this.name}`
-    const { isTraining = true } = checkOptions(action, options, CALL_OPTIONS)
-    const { x: given, lengths } = this.checkedInput(action, input, options.sequenceLengths ?? null)
-    const pass = this.#pass(action, lengths, options)
+    const { isTraining = true, sequenceLengths = null, ...states } = checkOptions(action, options, CALL_OPTIONS)
+    const { x: given, lengths } = this.checkedInput(action, input, sequenceLengths)
+    const pass = this.#pass(action, lengths, states)
     if (!isTraining) {
       const [output, ...states] = await this.results(given, pass)
       return { output, tape: undefined, states }

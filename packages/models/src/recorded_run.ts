@@ -71,8 +71,9 @@ export async function recordedRun(
 ): Promise<RecordedRun> {
   recording.checkOpen(ACTION)
   const { state = null, lengths = null } = checkOptions(ACTION, options, RECORDED_RUN_OPTIONS)
-  if (state !== null) checkOptions<object>(ACTION, state, STATE_OPTIONS)
-  const given = { input, params, inputH: state?.h ?? null, inputC: state?.c ?? null }
+  const { h: inputH = null, c: inputC = null } =
+    state === null ? {} : (checkOptions<object>(ACTION, state, STATE_OPTIONS) as NonNullable<typeof state>)
+  const given = { input, params, inputH, inputC }
   const taken = OPERANDS.map((name) => recording.operand(ACTION, name, given[name]))
   const [x, weights, h, c] = taken.map((own) => (isValue(own) ? own.tensor : own))
   const operands = taken.map((own) => (isValue(own) ? own : undefined))

@@ -68,15 +68,16 @@ export async function openWasm(options: WasmBackendOptions, load: ModuleLoader):
     weights = 'float32',
     threads,
     instructionSet: asked,
+    module,
   } = checkOptions(ACTION, options, OPTIONS)
   if (weights !== 'float32' && dtype !== 'float32')
     throw invalidOption(ACTION, 'weights', 'float32 with dtype float64', weights)
-  const given = options.module === undefined ? undefined : await GivenModule.read(options.module)
+  const given = module === undefined ? undefined : await GivenModule.read(module)
   const compile = (hasThreads: boolean) => given?.compile(hasThreads) ?? load(dtype, asked, hasThreads)
   const { instance, instructionSet } = await instanceOf(compile, threads, given?.shortage ?? '')
   if (instance.exports.elementBytes() !== ELEMENT_BYTES[dtype]) {
     instance.stop()
-    throw invalidOption(ACTION, 'module', `one that computes in ${dtype}`, options.module)
+    throw invalidOption(ACTION, 'module', `one that computes in ${dtype}`, module)
   }
   const executor = createWasmExecutor(new WasmHeap(instance, dtype), dtype, weights)
   const suffix = weights === 'float32' ? '' : `, ${weights} weights`

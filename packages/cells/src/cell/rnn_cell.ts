@@ -139,9 +139,8 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     options: CellCallOptions<Training> = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkOptions<CellCallOptions<boolean>>(action, options, CELL_CALL_OPTIONS)
-    const { training } = options
-    const kernels = kernelsOf(action, options.backend, this.dtype)
+    const { training, backend } = checkOptions<CellCallOptions<boolean>>(action, options, CELL_CALL_OPTIONS)
+    const kernels = kernelsOf(action, backend, this.dtype)
     const x = checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
     const [batch, inputSize] = x.shape as [number, number]
     const before = checkState(action, state, this.stateSize, batch, this.dtype) as State
@@ -174,7 +173,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
         return { variables, ...gradients }
       }
     }
-    return { output: step.output, state: step.state, tape: tapeWhen(training, backward) }
+    return { output: step.output, state: step.state, tape: tapeWhen(training as Training | undefined, backward) }
   }
 }
 

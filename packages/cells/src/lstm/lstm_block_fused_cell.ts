@@ -56,8 +56,8 @@ export class LSTMBlockFusedCell extends CellVariables implements FusedRNNCell<LS
     inputs: Sequence,
     options: SequenceOptions<LSTMStateTuple, Training> = {},
   ): SequenceResult<LSTMStateTuple, Sequence, Training> {
-    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
-    return runSequence(this, inputs, options)
+    const given = checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
+    return runSequence(this, inputs, given as typeof options)
   }
 
   /** The pass itself, on arguments that {@link call} has checked; for wrappers. */

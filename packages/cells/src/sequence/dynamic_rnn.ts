@@ -39,9 +39,9 @@ export function dynamicRnn<State extends CellState, Training extends boolean = t
   inputs: FloatTensor,
   options: DynamicRnnOptions<State, Training> = {},
 ): SequenceResult<State, FloatTensor, Training> {
-  checkOptions<DynamicRnnOptions<unknown, boolean>>('run dynamicRnn', options, OPTIONS)
+  const given = checkOptions<DynamicRnnOptions<unknown, boolean>>('run dynamicRnn', options, OPTIONS)
   checkArguments('run dynamicRnn', { cell }, { cell: CELL })
-  return runSequence(unrolled(cell), inputs, options, options.timeMajor ?? false)
+  return runSequence(unrolled(cell), inputs, given as typeof options, given.timeMajor ?? false)
 }
 
 /**
@@ -65,7 +65,7 @@ export function staticRnn<State extends CellState, Training extends boolean = tr
   inputs: readonly FloatTensor[],
   options: SequenceOptions<State, Training> = {},
 ): SequenceResult<State, readonly FloatTensor[], Training> {
-  checkOptions<SequenceOptions<unknown, boolean>>('run staticRnn', options, SEQUENCE_OPTIONS)
+  const given = checkOptions<SequenceOptions<unknown, boolean>>('run staticRnn', options, SEQUENCE_OPTIONS)
   checkArguments('run staticRnn', { cell }, { cell: CELL })
   if (!Array.isArray(inputs)) {
     throw codedTypeError(
@@ -73,5 +73,5 @@ export function staticRnn<State extends CellState, Training extends boolean = tr
       'Cannot run staticRnn as inputs must be a list of tensors [B,I], one per time step: current value is not a list. Use dynamicRnn for one tensor.',
     )
   }
-  return runSequence(unrolled(cell), inputs, options)
+  return runSequence(unrolled(cell), inputs, given as typeof options)
 }

@@ -83,8 +83,8 @@ abstract class FusedWrapper<State extends CellState, Cell extends Wrapped>
     inputs: Sequence,
     options: SequenceOptions<State, Training> = {},
   ): SequenceResult<State, Sequence, Training> {
-    checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
-    return runSequence(this, inputs, options)
+    const given = checkOptions<SequenceOptions<unknown, boolean>>(`run ${this.name}`, options, SEQUENCE_OPTIONS)
+    return runSequence(this, inputs, given as typeof options)
   }
 }
 

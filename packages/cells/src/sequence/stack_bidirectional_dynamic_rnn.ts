@@ -92,8 +92,9 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   inputs: FloatTensor,
   options: StackBidirectionalOptions<State, Training> = {},
 ): BidirectionalResult<State, Training> {
-  checkOptions<StackBidirectionalOptions<CellState, boolean>>('run stackBidirectionalDynamicRnn', options, OPTIONS)
-  const { initialStatesFw, initialStatesBw, sequenceLength, backend, timeMajor } = options
+  const { initialStatesFw, initialStatesBw, sequenceLength, backend, timeMajor, training } = checkOptions<
+    StackBidirectionalOptions<CellState, boolean>
+  >('run stackBidirectionalDynamicRnn', options, OPTIONS)
   checkArguments('run stackBidirectionalDynamicRnn', { cellsFw, cellsBw }, { cellsFw: CELLS, cellsBw: CELLS })
   const runner = bidirectionalStack(cellsFw, cellsBw)
   const { shape } = checkIsHostTensor('run stackBidirectionalDynamicRnn', 'inputs', inputs)
@@ -103,13 +104,15 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
     if (fw === undefined && bw === undefined) return undefined
     return [fw ?? zeroStates(cellsFw, batch), bw ?? zeroStates(cellsBw, batch)]
   }
-  const initialState = pair(initialStatesFw, initialStatesBw)
-  const training = options.training !== false
+  const initialState = pair(
+    initialStatesFw as readonly State[] | undefined,
+    initialStatesBw as readonly State[] | undefined,
+  )
   const result = runSequence(
     runner,
     inputs,
-    { initialState, sequenceLength, training, backend },
-    options.timeMajor ?? false,
+    { initialState, sequenceLength, training: training !== false, backend },
+    timeMajor ?? false,
   )
   const backward = (given: BidirectionalOutputGradients<State>) => {
     checkOptionNames('run backward', given, ['outputs', 'statesFw', 'statesBw'])
@@ -122,7 +125,7 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
     return (): BidirectionalGradients<State> => ({ inputs, statesFw, statesBw, variables })
   }
   const [statesFw, statesBw] = result.state
-  return { outputs: result.outputs, statesFw, statesBw, tape: tapeWhen(options.training, backward) }
+  return { outputs: result.outputs, statesFw, statesBw, tape: tapeWhen(training as Training | undefined, backward) }
 }
 
 function zeroStates<State extends CellState>(cells: readonly RNNCell<State>[], batch: number): State[] {

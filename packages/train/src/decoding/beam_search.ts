@@ -88,13 +88,13 @@ export async function beamSearch<State>(options: BeamSearchOptions<State>): Prom
     update: FUNCTION,
     gather: FUNCTION,
   })
-  const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true } = given
+  const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true, update, gather } = given
   const rank = (logProbability: number, ids: number) => logProbability / ids ** lengthPenalty
   const searches = Array.from({ length: batch }, () => new Search(beamWidth, rank))
   let state = given.initialState
   let ids = new Int32Array(batch * beamWidth).fill(beginId)
   for (let step = 1; step <= length; step++) {
-    const result = await options.update(state, ids)
+    const result = await update(state, ids)
     checkIsObject('search', 'what update returns', result)
     checkLogits(checkFloats('search', 'logits', result.logits).shape, batch * beamWidth)
     const { data, shape } = logSoftmax(result.logits)
@@ -111,7 +111,7 @@ export async function beamSearch<State>(options: BeamSearchOptions<State>): Prom
         nextIds[first + k] = beam.id
       }
     }
-    state = await options.gather(result.state, parents)
+    state = await gather(result.state, parents)
     ids = nextIds
     if (searches.every((search) => search.exhausted || (earlyStop && search.decided(length)))) break
   }

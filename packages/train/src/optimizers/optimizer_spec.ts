@@ -86,8 +86,9 @@ export function checkSettings<Spec extends OptimizerSpec>(
   const { title, options: rows } = OPTIMIZER_RULES[rule]
   const action = `build ${title}`
   checkOptionValues(action, { variables }, { variables: TRAINABLES })
-  checkOptions<object>(action, options, rules)
-  const { definition = 'pytorch', ...given } = options as { definition?: Definition } & Record<string, unknown>
+  const { definition = 'pytorch', ...given } = checkOptions<object>(action, options, rules) as {
+    definition?: Definition
+  } & Record<string, unknown>
   const settings: Record<string, number | boolean> = { ...fixed[definition] }
   for (const [name, initial] of Object.entries(defaults[definition])) {
     const value = given[name] === undefined ? initial : given[name]
