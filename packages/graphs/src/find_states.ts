@@ -1,9 +1,10 @@
 import { codedError, codedRangeError } from '@cudnn-rnn/canonical/rules'
-import { isRecurrent, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
+import type { OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
 import type { FoldedGraph, GraphValue } from './fold/fold_graph.js'
-import { NodeReader, newNode, withName } from './fold/graph_node.js'
-import { sizesAt } from './fold/known_value.js'
-import { differsInOthers, type Size } from './fold/open_sizes.js'
+import { newNode, withName } from './fold/graph_node.js'
+import { UNKNOWN } from './fold/known_value.js'
+import type { Size } from './fold/open_sizes.js'
+import { type Recurrence, recurrencesOf, slotsOf } from './recurrences.js'
 
 /** A state of a graph: an input that takes the value of an output in the call before. */
 export interface GraphState {
@@ -29,52 +30,55 @@ export interface StatefulGraph {
   readonly states: readonly GraphState[]
   /** Pairs of an input and an output that might be states. */
   readonly candidates: readonly string[]
-  /** Why a stream is not possible although nothing is ambiguous: a node that reads the whole sequence. */
-  readonly wholeSequence: string | undefined
+  /** The property that a stream needs and the graph lacks. */
+  readonly obstacle: string | undefined
 }
 
 /** Operators that move elements and change none. */
 const MOVES = new Set('Squeeze Unsqueeze Concat Slice Gather Transpose Reshape Split Cast Identity Flatten'.split(' '))
 /** Words in the names of states. */
 const STATE =
-  /state|cache|hidden|hid|memor|recur|carry|past|ctx|context|buffer|^[hc](_?\d+|_?n|_?in|_?0)?$|(^|[_.])[hc][nt]?$/i
+  /state|cache|hidden|hid|memor|recur|carry|past|ctx|context|buffer|(^|[_.])[hc][ntx]?(_?(\d+|n|in|prev|old))?$/i
+/** Words that distinguish the two ends of a state. */
+const ENDS =
+  /(?<![a-z])(ins?|outs?|inputs?|outputs?|prev|previous|next|old|new|past|present|initial|final|last)(?![a-z])/g
 /** Sets of a graph with thousands of states would be passed on by each of its nodes. */
 const MOST_ENDS = 64
 
-/** A recurrent node's states by the places of inputs and outputs. */
-const SLOTS = [
-  { input: 5, output: 1, word: 'h' },
-  { input: 6, output: 2, word: 'c' },
-] as const
-const slotsOf = ({ opType }: OnnxNodeMessage) => SLOTS.slice(0, opType === 'LSTM' ? 2 : 1)
-
 /** Throws Error `ERR_GRAPH_STATE` for a choice that the graph does not have. */
 export function findStates(graph: FoldedGraph, choice: StateChoice): StatefulGraph {
-  const closed = { candidates: [], wholeSequence: undefined }
+  const closed = { candidates: [], obstacle: undefined }
   if (choice === 'none') return { graph, states: [], ...closed }
-  if (choice !== 'auto') return { ...givenStates(graph, choice), ...closed }
+  const recurrences = recurrencesOf(graph)
+  if (choice !== 'auto') return { ...givenStates(graph, recurrences, choice), ...closed }
   const { states, candidates } = pairedStates(graph)
-  const recurrent = graph.nodes.filter(isRecurrent)
-  const exposing = recurrent.filter(
-    (node) => isForward(graph, node) && timeOf(graph, node) !== 'other' && startsFromZeros(graph, node),
-  )
-  const found = exposed(graph, exposing, states)
-  const whole = recurrent.find((node) => !isForward(graph, node) && timeOf(graph, node) === 'open')
+  const forward = recurrences.filter(({ isForward }) => isForward)
+  const fromZeros = forward.filter(({ isFromZeros, time }) => isFromZeros && time !== 'other')
+  const isKnown = ({ time, shapes }: Recurrence) => time !== 'unknown' && shapes !== undefined
+  const found = exposed(graph, fromZeros.filter(isKnown), states)
+  const backward = recurrences.find(({ isForward, time }) => !isForward && time === 'open')
+  const unknown = fromZeros.find((each) => !isKnown(each))
   return {
     ...found,
     candidates: found.states.length === 0 ? candidates : [],
-    wholeSequence: whole && `its node ${whole.name} reads the sequence from its end`,
+    obstacle:
+      (backward && readsBackward(backward)) ??
+      (unknown &&
+        `the sizes of the sequence of its node ${unknown.node.name} must be known: fix open sizes by the option fixed`),
   }
 }
 
-function givenStates(graph: FoldedGraph, choice: Readonly<Record<string, string>>) {
+const readsBackward = ({ node }: Recurrence) =>
+  `every node must read one step after the other: its node ${node.name} reads the sequence from its end`
+
+function givenStates(graph: FoldedGraph, recurrences: readonly Recurrence[], choice: Readonly<Record<string, string>>) {
   const states: GraphState[] = []
-  const nodes: OnnxNodeMessage[] = []
+  const nodes: Recurrence[] = []
   for (const [from, to] of Object.entries(choice)) {
     const input = graph.inputs.find(({ name }) => name === from)
     const output = graph.outputs.find(({ name }) => name === to)
-    const node = graph.nodes.find((each) => isRecurrent(each) && each.name === from)
-    if (to === 'exposed' && node !== undefined && startsFromZeros(graph, node)) nodes.push(node)
+    const node = recurrences.find((each) => each.node.name === from)
+    if (to === 'exposed' && node?.isFromZeros && node.shapes !== undefined) nodes.push(node)
     else if (input !== undefined && output !== undefined && fits(input, output))
       states.push(stateOf(input, output, 'given'))
     else {
@@ -120,21 +124,34 @@ function pairedStates(graph: FoldedGraph): Pick<StatefulGraph, 'states' | 'candi
   // If an output's name contains two inputs' names, the longer one is meant: h_enc, not h, in h_enc_out.
   const namesakes = outputs.flatMap((output): Pair[] => {
     const [input] = inputs
-      .filter((each) => STATE.test(each.name) && containsName(output.name, each.name) && fits(each, output))
+      .filter((each) => STATE.test(each.name) && isNamesake(output.name, each.name) && fits(each, output))
       .sort((a, b) => b.name.length - a.name.length)
     return input === undefined ? [] : [[input, output]]
   })
-  const candidates = [...take(namesakes, 'names'), ...pairsWhere(fits)].map(
-    ([input, output]) => `${input.name}: ${output.name}`,
-  )
+  const sharesSize = ({ shape }: GraphValue, output: GraphValue) =>
+    shape.some((size, axis) => size === output.shape[axis])
+  const alike = pairsWhere((...pair) => fits(...pair) && sharesSize(...pair))
+  const candidates = [...take(namesakes, 'names'), ...alike].map(([input, output]) => `${input.name}: ${output.name}`)
   return { states: states.length < graph.inputs.length ? states : [], candidates: [...new Set(candidates)] }
 }
 
-function containsName(output: string, input: string): boolean {
+/** Whether an output's name contains an input's, or is the same but for the words that distinguish the ends. */
+function isNamesake(output: string, input: string): boolean {
   const [inside, whole] = [input.toLowerCase(), output.toLowerCase()]
   const at = whole.indexOf(inside)
   // A short name is a word of the output's name.
-  return at !== -1 && (inside.length > 2 || !/[a-z]/.test(`${whole[at - 1] ?? ''}`))
+  if (at !== -1 && (inside.length > 2 || !/[a-z]/.test(`${whole[at - 1] ?? ''}`))) return true
+  const stemOf = (name: string) =>
+    name
+      .replace(/(?<=[a-z])(?=[A-Z])/g, '_')
+      .toLowerCase()
+      .replace(ENDS, '')
+  const [from, to] = [input, output].map((name) =>
+    stemOf(name)
+      .replace(/[^a-z0-9]+/g, ' ')
+      .trim(),
+  )
+  return from !== '' && from === to
 }
 
 /** Whether an output can be fed to an input: of one type and shape, as far as both are known. */
@@ -155,7 +172,7 @@ function stateEnds({ nodes, inputs, outputs, known }: FoldedGraph) {
   const backward = new Map<string, Set<string>>()
   for (const node of nodes) {
     const key = node.outputs.find((output) => output !== '') ?? node.name
-    for (const { input, output, word } of isRecurrent(node) ? SLOTS : []) {
+    for (const { input, output, word } of slotsOf(node)) {
       for (const source of forward.get(node.inputs[input] ?? '') ?? [])
         slots.set(source, (slots.get(source) ?? new Set()).add(`${key}.${word}`))
       const made = node.outputs[output]
@@ -178,47 +195,20 @@ export function isMove({ known }: Pick<FoldedGraph, 'known'>, { opType, inputs }
   return MOVES.has(opType) || (opType === 'Add' && inputs.some((name) => known.get(name)?.isZero))
 }
 
-export function isForward({ file }: FoldedGraph, node: OnnxNodeMessage): boolean {
-  const reader = new NodeReader(node, file.bytes)
-  return reader.text('direction', 'forward') === 'forward' && reader.integer('layout', 0) === 0
-}
-
-/** The sequence of a recurrent node: one step, the open sizes of a stream, or an axis that is not time. */
-function timeOf({ known }: FoldedGraph, { inputs }: OnnxNodeMessage): 'step' | 'open' | 'other' {
-  const steps = sizesAt(known.get(inputs[0] ?? ''), 0) ?? []
-  if (steps.length > 0 && steps.every((size) => size === 1)) return 'step'
-  const isOfBatch = steps[0] !== steps[1] || steps[1] !== steps[2]
-  return !isOfBatch && differsInOthers(steps) ? 'open' : 'other'
-}
-
-/** The shape [1,B,H] of a node's state: B is a number, or an open size of the inputs. */
-function stateShape({ known, sizes }: FoldedGraph, { inputs }: OnnxNodeMessage): readonly Size[] | undefined {
-  const rows = sizesAt(known.get(inputs[0] ?? ''), 1) ?? []
-  const [first] = rows
-  const batch = rows.every((size) => size === first) ? first : sizes.nameOf(rows)
-  const units = sizesAt(known.get(inputs[2] ?? ''), 2)?.[0]
-  return batch === undefined || units === undefined ? undefined : [1, batch, units]
-}
-
-/** Whether a node has zeros as its state before each run, of a shape that follows from the inputs. */
-function startsFromZeros(graph: FoldedGraph, node: OnnxNodeMessage): boolean {
-  const isZero = (name = '') => name === '' || graph.known.get(name)?.isZero === true
-  return stateShape(graph, node) !== undefined && slotsOf(node).every(({ input }) => isZero(node.inputs[input]))
-}
-
 /** Makes inputs and outputs of the states of nodes. */
-function exposed(graph: FoldedGraph, chosen: readonly OnnxNodeMessage[], paired: readonly GraphState[]) {
+function exposed(graph: FoldedGraph, chosen: readonly Recurrence[], paired: readonly GraphState[]) {
   const [inputs, outputs, states] = [[...graph.inputs], [...graph.outputs], [...paired]]
-  const isChosen = new Set(chosen)
+  const recurrences = new Map(chosen.map((each) => [each.node, each]))
   const isOutput = new Set(graph.outputs.map(({ name }) => name))
   const nodes = graph.nodes.flatMap((node, index) => {
-    if (!isChosen.has(node)) return [node]
+    const recurrence = recurrences.get(node)
+    if (recurrence === undefined) return [node]
     const name = node.name || node.outputs[0] || `${node.opType}_${index}`
-    const type = graph.known.get(node.inputs[0] ?? '')?.type ?? 'float32'
-    const shape = stateShape(graph, node) ?? []
     let made = node
     const copies: OnnxNodeMessage[] = []
-    for (const { input, output, word } of slotsOf(node)) {
+    for (const [at, { input, output, word }] of recurrence.slots.entries()) {
+      const { type } = graph.known.get(node.inputs[input] || node.inputs[0] || '') ?? UNKNOWN
+      const shape = recurrence.shapes?.[at] ?? []
       const state = { name: `${name}/initial_${word}`, type, shape }
       const own = node.outputs[output] || `${name}/final_${word}`
       made = { ...made, inputs: withName(made.inputs, input, state.name), outputs: withName(made.outputs, output, own) }
@@ -235,18 +225,26 @@ function exposed(graph: FoldedGraph, chosen: readonly OnnxNodeMessage[], paired:
 }
 
 /** Throws Error `ERR_GRAPH_STATES_AMBIGUOUS`, `ERR_GRAPH_NOT_STREAMING` where a graph has no states for a stream. */
-export function checkStreams({ graph, states, candidates, wholeSequence }: StatefulGraph): void {
-  if (states.length > 0 && wholeSequence === undefined) return
-  const isAmbiguous = wholeSequence === undefined && candidates.length > 0
-  const fixed = graph.nodes.find((node) => isRecurrent(node) && isForward(graph, node) && startsFromZeros(graph, node))
-  const way = fixed?.name
-    ? `. If the axis of its node ${fixed.name} is time, pass states: { '${fixed.name}': 'exposed' }`
-    : ''
-  const none = `a graph must have a state: no output fits an input, and no recurrent node starts from zeros on an axis of time${way}`
-  const whole = wholeSequence && `every node must read one step after the other: ${wholeSequence}`
+export function checkStreams({ graph, states, candidates, obstacle }: StatefulGraph): void {
+  if (states.length > 0 && obstacle === undefined) return
+  const isAmbiguous = obstacle === undefined && candidates.length > 0
   const rule = isAmbiguous
     ? `the option states must name the pairs of an input and an output that are states. Candidates: ${candidates.join('; ')}`
-    : (whole ?? none)
+    : (obstacle ?? withoutStates(graph))
   const code = isAmbiguous ? 'ERR_GRAPH_STATES_AMBIGUOUS' : 'ERR_GRAPH_NOT_STREAMING'
   throw codedError(code, `Cannot stream as ${rule}: ${graph.file.path}`, isAmbiguous ? { candidates } : {})
+}
+
+/** Why a graph has no state, and the way to one. */
+function withoutStates(graph: FoldedGraph): string {
+  const recurrences = recurrencesOf(graph)
+  const backward = recurrences.find(({ isForward }) => !isForward)
+  if (backward !== undefined) return readsBackward(backward)
+  const fixed = recurrences.filter(({ node, isFromZeros, shapes }) => node.name !== '' && isFromZeros && shapes)
+  const loop = graph.nodes.find(({ opType }) => opType === 'Loop' || opType === 'Scan')
+  const names = fixed.map(({ node }) => `'${node.name}': 'exposed'`).join(', ')
+  const exposing = `. If the axis of its node ${fixed[0]?.node.name} is time, pass states: { ${names} }`
+  const cutting = `. Its node ${loop?.name} keeps its values within a run: export one step, with them as inputs and outputs`
+  const way = fixed.length > 0 ? exposing : loop ? cutting : ''
+  return `a graph must have a state: no output fits an input, and no recurrent node starts from zeros on an axis of time${way}`
 }

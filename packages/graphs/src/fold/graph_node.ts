@@ -16,7 +16,10 @@ export function withName(names: readonly string[], place: number, name: string):
   return Array.from({ length }, (_, at) => (at === place ? name : (names[at] ?? '')))
 }
 
-/** The attributes of a node of the standard; the operator of another domain is ''. */
+/** LSTM of ONNX Runtime's own domain, which its quantization writes. */
+export const QUANTIZED = 'DynamicQuantizeLSTM'
+
+/** The attributes of a node of the standard; an operator of another domain that is not known is ''. */
 export class NodeReader {
   readonly opType: string
   readonly #node: OnnxNodeMessage
@@ -25,7 +28,7 @@ export class NodeReader {
   constructor(node: OnnxNodeMessage, bytes: Uint8Array) {
     this.#node = node
     this.#bytes = bytes
-    this.opType = isStandard(node) ? node.opType : ''
+    this.opType = isStandard(node) || node.opType === QUANTIZED ? node.opType : ''
   }
 
   integer(name: string, otherwise: number): number {

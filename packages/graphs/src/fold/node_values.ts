@@ -97,8 +97,10 @@ function isHeld(type: ElementTypeName, made: Elements, from: Elements): boolean 
 function shapedAt(node: NodeReader, operands: readonly (TypedCase | undefined)[]): readonly (TypedCase | undefined)[] {
   const shapes = operands.map((operand) => operand?.shape)
   const integers = (input: number) => integersOf(operands[input])
-  const type = outputType(node.opType, operands)
-  return outputShapes({ node, shapes, integers }).map((shape) => type && { type, shape })
+  return outputShapes({ node, shapes, integers }).map((shape, output) => {
+    const type = outputType(node.opType, operands, output)
+    return type && { type, shape }
+  })
 }
 
 function integersOf(operand: TypedCase | undefined): readonly number[] | undefined {

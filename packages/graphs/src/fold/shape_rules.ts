@@ -56,8 +56,8 @@ function reduced(x: Shape, axes: readonly number[], node: NodeReader): readonly 
 
 /** Rules by operators, in words of one rule. Those that `FOLDS` has are here for operands that are not constants. */
 const RULES: Readonly<Record<string, ShapeRule>> = {
-  'LSTM GRU RNN': ({ shapes: [x, , R] }) => {
-    const [[T, B] = [], [D, , H] = []] = [x, R]
+  'LSTM GRU RNN DynamicQuantizeLSTM': ({ node, shapes: [x, , R] }) => {
+    const [[T, B] = [], [D] = [], H] = [x, R, node.integer('hidden_size', 0) || R?.[2]]
     if (T === undefined || B === undefined || D === undefined || H === undefined) return undefined
     return [
       [T, D, B, H],
@@ -65,11 +65,12 @@ const RULES: Readonly<Record<string, ShapeRule>> = {
       [D, B, H],
     ]
   },
-  MatMul({ shapes: [a = [], b = []] }) {
+  'MatMul MatMulInteger': ({ shapes: [a = [], b = []] }) => {
     const [m, n] = [a.at(-2), b.at(-1)]
     if (m === undefined || n === undefined || b.length < 2) return undefined
     return [[...(a.length > b.length ? a : b).slice(0, -2), m, n]]
   },
+  DynamicQuantizeLinear: ({ shapes: [x] }) => x && [x, [], []],
   Gemm({ node, shapes: [a, b] }) {
     const [m, n] = [a?.[node.integer('transA', 0)], b?.[1 - node.integer('transB', 0)]]
     return m === undefined || n === undefined ? undefined : [[m, n]]
@@ -132,21 +133,26 @@ const SHAPES = new Map(
 )
 
 /** Operators whose results have another type than their first operand. */
-const TYPES = new Map<string, ElementTypeName>([
-  ['LessOrEqual', 'bool'],
-  ['GreaterOrEqual', 'bool'],
-  ['ArgMax', 'int64'],
-])
+const TYPES: Readonly<Record<string, readonly ElementTypeName[]>> = {
+  LessOrEqual: ['bool'],
+  GreaterOrEqual: ['bool'],
+  ArgMax: ['int64'],
+  MatMulInteger: ['int32'],
+  DynamicQuantizeLinear: ['uint8', 'float32', 'uint8'],
+}
 
 /** The shapes of a node's outputs, where they follow without reading its operands. */
 export function outputShapes(node: ShapedNode): readonly Shape[] {
   return SHAPES.get(node.node.opType)?.(node) ?? []
 }
 
-/** The type of these outputs. */
+/** The type of one of these outputs. */
 export function outputType(
   opType: string,
   operands: readonly ({ readonly type: ElementTypeName } | undefined)[],
+  output: number,
 ): ElementTypeName | undefined {
-  return TYPES.get(opType) ?? operands[opType === 'Where' ? 1 : 0]?.type
+  return (
+    (Object.hasOwn(TYPES, opType) ? TYPES[opType]?.[output] : undefined) ?? operands[opType === 'Where' ? 1 : 0]?.type
+  )
 }

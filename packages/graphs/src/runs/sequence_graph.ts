@@ -1,9 +1,10 @@
 import { codedError } from '@cudnn-rnn/canonical/rules'
-import { isRecurrent, type OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
-import { isForward, isMove, type StatefulGraph } from '../find_states.js'
-import { type FoldedGraph, live } from '../fold/fold_graph.js'
+import type { OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
+import { isMove, type StatefulGraph } from '../find_states.js'
+import { live } from '../fold/fold_graph.js'
 import { newNode } from '../fold/graph_node.js'
 import { sizesAt } from '../fold/known_value.js'
+import { isRecurrentNode, recurrencesOf } from '../recurrences.js'
 
 /** The input B [1] of a graph of whole sequences. */
 export const BATCH = 'sequence/batch'
@@ -32,9 +33,14 @@ export async function sequenceGraph(stateful: StatefulGraph): Promise<StatefulGr
     constants.set(name, { type: 'int64', shape: [elements.length], elements: Float64Array.from(elements) })
     return name
   }
+  const recurrences = new Map(recurrencesOf(graph).map((each) => [each.node, each]))
   for (const node of graph.nodes) {
     if (node.opType === 'Constant') isConstant.add(node.outputs[0] ?? '')
-    if (!isRecurrent(node) || !isOfRows(graph, node)) {
+    const recurrence = recurrences.get(node)
+    const [, rows = '', H] = recurrence?.shapes?.[0] ?? []
+    // It has the rows of the graph, in sequences of one step.
+    const isOfRows = isRecurrentNode(node) && recurrence?.time === 'step' && graph.sizes.batch.has(String(rows))
+    if (!isOfRows) {
       const fromStates = node.inputs.some((name) => initial.has(name))
       if (fromStates && !isMove(graph, node)) throw refuse(`the node ${node.name} uses a state beside recurrent nodes`)
       if (fromStates) for (const output of node.outputs) initial.add(output)
@@ -53,17 +59,18 @@ export async function sequenceGraph(stateful: StatefulGraph): Promise<StatefulGr
       })
       continue
     }
-    const [x = '', , R = '', , lengths = '', ...before] = node.inputs
+    const [x = '', , , , lengths = ''] = node.inputs
     const [Y = '', Yh = '', Yc = ''] = node.outputs
-    const [I, H] = [sizesAt(graph.known.get(x), 2)?.[0], sizesAt(graph.known.get(R), 2)?.[0]]
+    const I = sizesAt(graph.known.get(x), 2)?.[0]
+    const before = recurrence.slots.map(({ input }) => node.inputs[input] ?? '')
     const isFromInputs = before.every((name) => name === '' || initial.has(name))
     if (
       I === undefined ||
-      H === undefined ||
+      typeof H !== 'number' ||
       !isFromInputs ||
       lengths !== '' ||
       initial.has(x) ||
-      !isForward(graph, node)
+      !recurrence.isForward
     )
       throw refuse(`the node ${node.name} must read its states from inputs`)
     const own = (word: string) => `sequence/${node.name || Y || Yh}/${word}`
@@ -75,7 +82,7 @@ export async function sequenceGraph(stateful: StatefulGraph): Promise<StatefulGr
       {
         ...node,
         inputs: [own('x'), ...node.inputs.slice(1)],
-        outputs: ['y', 'h', ...(node.opType === 'LSTM' ? ['c'] : [])].map(own),
+        outputs: ['y', ...recurrence.slots.map(({ word }) => word)].map(own),
       },
     )
     if (Y !== '') nodes.push(newNode('Reshape', own('Y'), [own('y'), sizes(own('Y'), [1, 1, -1, H])], [Y]))
@@ -97,10 +104,4 @@ export async function sequenceGraph(stateful: StatefulGraph): Promise<StatefulGr
   const isRead = reader !== undefined || outputs.some(({ name }) => lost.has(name))
   if (isRead) throw refuse(`${reader?.name ?? 'an output'} reads the cell state of each step`)
   return { ...stateful, graph: { ...graph, ...needed, inputs, outputs }, states: lastStates }
-}
-
-/** Whether a recurrent node has the rows of the graph, in sequences of one step. */
-function isOfRows({ known, sizes }: FoldedGraph, { inputs }: OnnxNodeMessage): boolean {
-  const [steps, rows] = [0, 1].map((axis) => sizesAt(known.get(inputs[0] ?? ''), axis))
-  return steps?.every((size) => size === 1) === true && sizes.batch.has(sizes.nameOf(rows ?? []) ?? '')
 }
