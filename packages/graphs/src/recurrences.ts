@@ -38,9 +38,10 @@ export function slotsOf(node: OnnxNodeMessage): readonly Slot[] {
     return words.map((word, at) => ({ input: 5 + at, output: 1 + at, word }))
   }
   // The first input of a Scan of opset 8 has the lengths, which are left out.
-  const count = inputs.length - (attributes.get('num_scan_inputs')?.i ?? inputs.length)
+  const scanned = attributes.get('num_scan_inputs')?.i ?? inputs.length
   if (opType !== 'Scan' || !isStandard(node) || inputs[0] === '') return []
-  return Array.from({ length: count }, (_, at) => ({ input: at, output: at, word: `state_${at}` }))
+  const initial = inputs.slice(0, Math.max(0, inputs.length - scanned))
+  return initial.map((_, at) => ({ input: at, output: at, word: `state_${at}` }))
 }
 
 /** The recurrent nodes of a graph in their order. */
@@ -58,7 +59,9 @@ function recurrenceOf(graph: FoldedGraph, node: OnnxNodeMessage, slots: readonly
   const sequence = node.inputs[isScan ? slots.length : 0] ?? ''
   const [axis = 0] = reader.list('scan_input_axes') ?? []
   const directions = ['scan_input_directions', 'scan_output_directions'].flatMap((name) => reader.list(name) ?? [])
-  const units = reader.integer('hidden_size', 0) || undefined
+  // The matrix R has gates · units by units; transposed, if it is quantized.
+  const sides = [1, 2].flatMap((side) => sizesAt(graph.known.get(node.inputs[2] ?? ''), side)?.[0] ?? [])
+  const units = sides.length === 2 ? Math.min(...sides) : undefined
   return {
     node,
     slots,

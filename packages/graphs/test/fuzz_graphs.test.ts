@@ -37,6 +37,8 @@ const OPERATORS = [
     'If',
     'If',
     'Loop',
+    'Scan',
+    'DynamicQuantizeLSTM',
     'LSTM',
     'GRU',
     'RNN',
@@ -61,6 +63,8 @@ const ATTRIBUTES = [
   'hidden_size',
   'keepdims',
   'value',
+  'num_scan_inputs',
+  'scan_input_axes',
 ]
 const NAMES = ['state', 'state_out', 'h', 'c', 'hn', 'x', 'y', 'v0', 'v1', 'v2', 'v3', 'one', 'zero', '']
 const SIZES = [0, 1, 1, 2, 3, -1, 2 ** 31, 2 ** 40]

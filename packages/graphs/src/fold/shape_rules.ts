@@ -56,14 +56,12 @@ function reduced(x: Shape, axes: readonly number[], node: NodeReader): readonly 
 
 /** Rules by operators, in words of one rule. Those that `FOLDS` has are here for operands that are not constants. */
 const RULES: Readonly<Record<string, ShapeRule>> = {
-  'LSTM GRU RNN DynamicQuantizeLSTM': ({ node, shapes: [x, , R] }) => {
-    const [[T, B] = [], [D] = [], H] = [x, R, node.integer('hidden_size', 0) || R?.[2]]
-    if (T === undefined || B === undefined || D === undefined || H === undefined) return undefined
-    return [
-      [T, D, B, H],
-      [D, B, H],
-      [D, B, H],
-    ]
+  'LSTM GRU RNN DynamicQuantizeLSTM': ({ shapes: [x, , R] }) => {
+    const [[T, B] = NONE, [D, ...sides] = NONE] = [x, R]
+    if (T === undefined || B === undefined || D === undefined || sides.length !== 2) return undefined
+    // The matrix has gates · units by units; transposed, if it is quantized.
+    const state = [D, B, Math.min(...sides)]
+    return [[T, ...state], state, state]
   },
   'MatMul MatMulInteger': ({ shapes: [a = [], b = []] }) => {
     const [m, n] = [a.at(-2), b.at(-1)]
