@@ -1,4 +1,4 @@
-import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import {
   checkArguments,
   codedRangeError,
@@ -9,7 +9,7 @@ import {
   oneOf,
   TEXT,
 } from '@cudnn-rnn/canonical/rules'
-import type { WeightFile } from '@cudnn-rnn/interop'
+import type { StoredTensor, WeightFile } from '@cudnn-rnn/interop'
 import { columnFactors, diagonal } from './kinds/column_factors.js'
 import { transpose } from './kinds/transpose.js'
 
@@ -132,6 +132,40 @@ const KINDS: { readonly [Name in LayerKind]: Kind<LayerWeights[Name]> } = {
   },
 }
 
+/** PyTorch's `weight_norm` stores the lengths and the directions of the rows of a weight, under the names of either release. */
+const NORMED = [
+  ['_g', '_v', '.weight'],
+  ['.original0', '.original1', '.parametrizations.weight'],
+] as const
+
+/** A weight that is stored, or the one that `weight_norm` computes. */
+function weightOf(stored: ReadonlyMap<string, StoredTensor>, name: string, own: string): StoredTensor | undefined {
+  const [lengths, rows] =
+    NORMED.map(([g, v, weight]) =>
+      [`${name}${weight}${g}`, `${name}${weight}${v}`].map((each) => stored.get(each)),
+    ).find((pair) => pair.every((each) => each !== undefined)) ?? []
+  if (own !== '.weight' || lengths === undefined || rows === undefined) return stored.get(`${name}${own}`)
+  return { ...rows, read: async () => normed(await lengths.read(), lengths.shape, await rows.read(), rows.shape) }
+}
+
+/** lengths · rows / |rows|, where a row has the elements at one place of the axis that the lengths have. */
+function normed(
+  lengths: FloatArray,
+  shape: readonly number[],
+  rows: FloatArray,
+  rowsShape: readonly number[],
+): FloatArray {
+  const axis = shape.findIndex((size) => size !== 1)
+  const inner = axis === -1 ? rows.length : elementCount(rowsShape.slice(axis + 1))
+  const rowOf = (place: number) => Math.floor(place / inner) % lengths.length
+  const squares = new Float64Array(lengths.length)
+  for (const [place, element] of rows.entries()) squares[rowOf(place)] = (squares[rowOf(place)] ?? 0) + element ** 2
+  return rows.map((element, place) => {
+    const row = rowOf(place)
+    return ((lengths[row] ?? 0) * element) / Math.sqrt(squares[row] ?? 0)
+  })
+}
+
 /** One of three equal parts along the first axis. */
 function third({ data, shape: [rows = 0, ...rest] }: Floats, part: number): Floats {
   const length = data.length / 3
@@ -153,7 +187,7 @@ const KIND = oneOf(Object.keys(KINDS) as LayerKind[])
  *     dense({ ...(await layerWeights('dense', file, 'fc')), activation: 'relu' })
  *     multiHeadAttention({ heads: 4, keySize: 16, ...(await layerWeights('multiHeadAttention', file, 'attention')) })
  *
- * A batch normalization becomes a dense layer of its factors and offsets in inference.
+ * `weight_norm` of PyTorch is computed. A batch normalization becomes a dense layer of its factors and offsets in inference.
  *
  * @param kind `dense`, `embedding`, `conv1d`, `layerNorm`, `batchNorm` or `multiHeadAttention`
  * @param file open, as `openWeightFile` returns it
@@ -185,7 +219,7 @@ export async function layerWeights<Name extends LayerKind>(
   const { rank, frameworks, make } = KINDS[kind] as Kind<LayerWeights[Name]>
   const stored = new Map(file.tensors.map((tensor) => [tensor.name, tensor]))
   for (const { names, axes, epsilon = 0 } of frameworks) {
-    const found = names.map((own) => stored.get(`${name}${own}`))
+    const found = names.map((own) => weightOf(stored, name, own))
     if (found[0]?.shape.length !== rank || (kind === 'batchNorm' && found[1] === undefined)) continue
     const tensors: (Floats | undefined)[] = []
     for (const tensor of found) tensors.push(tensor && { data: await tensor.read(), shape: tensor.shape })
@@ -194,9 +228,20 @@ export async function layerWeights<Name extends LayerKind>(
     if (made !== undefined) return made
   }
   const wanted = frameworks.map(({ names }) => `${name}${names[0]}`).join(', ')
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot read a layer as the file must have a ${kind} of its name: there is no tensor of ${rank} dimensions of ${wanted}. Names: file.tensors`,
-    { option: 'name', value: name },
-  )
+  const message = `Cannot read a layer as the file must have a ${kind} of its name: there is no tensor of ${rank} dimensions of ${wanted}`
+  throw codedRangeError('ERR_INVALID_OPTION', `${message}. ${others(file, name, rank, frameworks)}`, {
+    option: 'name',
+    value: name,
+  })
+}
+
+/** The tensors of that name, from which a parametrization may compute the weight; else the names with such a weight. */
+function others({ tensors }: WeightFile, name: string, rank: number, frameworks: readonly Names[]): string {
+  const own = tensors.filter((tensor) => tensor.name.startsWith(name) && /^[./]/.test(tensor.name.slice(name.length)))
+  const names = tensors.flatMap((tensor) => {
+    const end = frameworks.map(({ names: [first = ''] }) => first).find((first) => tensor.name.endsWith(first))
+    return end === undefined || tensor.shape.length !== rank ? [] : tensor.name.slice(0, -end.length)
+  })
+  const words = own.length > 0 ? own.map((tensor) => tensor.name) : names
+  return `${own.length > 0 ? 'Its tensors' : 'Names'}: ${words.slice(0, 8).join(', ')}${words.length > 8 ? ', …' : ''}`
 }

@@ -117,6 +117,39 @@ test('a batch normalization is a factor and an offset of each column', async () 
   })
 })
 
+// The numbers that PyTorch printed for tensors sin(1), sin(2), …; of `dim=None` there is one length.
+test.each([
+  ['a.weight_g', 'a.weight_v', [2, 1], [0.56785783, 0.61362979, 0.09523335, -0.54914758, -0.69581026, -0.2027482]],
+  [
+    'a.parametrizations.weight.original0',
+    'a.parametrizations.weight.original1',
+    [2, 1],
+    [0.56785783, 0.61362979, 0.09523335, -0.54914758, -0.69581026, -0.2027482],
+  ],
+  [
+    'a.parametrizations.weight.original0',
+    'a.parametrizations.weight.original1',
+    [],
+    [0.40053599, 0.43282104, 0.06717242, -0.36023421, -0.45644317, -0.13300038],
+  ],
+])('%s and %s of weight_norm %j are a weight', async (lengths, rows, shape, expected) => {
+  const file = fileOf({ [lengths]: shape, [rows]: [2, 3], 'a.bias': [2] }, Math.sin)
+  const { units, kernelInitializer } = await layerWeights('dense', file, 'a')
+  const { data } = kernelInitializer
+  expect(units).toBe(2)
+  expect([0, 2, 4, 1, 3, 5].map((place) => data[place])).toEqual(expected.map((each) => expect.closeTo(each, 6)))
+})
+
+it.each([
+  [{ 'module.fc.weight': [3, 2] }, /Names: module\.fc$/],
+  [
+    { 'fc.parametrizations.weight.original': [3, 2], 'fc2.weight': [2, 2] },
+    /Its tensors: fc\.parametrizations\.weight\.original$/,
+  ],
+])('a refusal names the layers or the tensors of %j', async (shapes, message) => {
+  await expect(layerWeights('dense', fileOf(shapes), 'fc')).rejects.toThrow(message)
+})
+
 it('refuses a name that no layer of the kind has', async () => {
   await using file = await openWeightFile(`${FOLDER}guide/sine.pt`)
   await expect(layerWeights('dense', file, 'head')).rejects.toThrow(coded('ERR_INVALID_OPTION', { option: 'name' }))

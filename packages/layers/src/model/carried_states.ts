@@ -1,4 +1,3 @@
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { BackendTensor } from '@cudnn-rnn/ops'
 import type { Trainable } from '@cudnn-rnn/train'
 import { rowsIn } from '../training/batches.js'
@@ -15,14 +14,7 @@ export class CarriedStates {
 
   /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM` for a model with a layer that reads sequences from their end, too. */
   constructor(model: WholeModel, batch: number) {
-    const backward = model.layers.find(({ output }) => output.reversedFrom !== undefined)
-    if (backward !== undefined) {
-      throw codedRangeError(
-        'ERR_BIDIRECTIONAL_STREAM',
-        `Cannot carry states as every layer must read sequences from their beginning: ${backward.name} (${backward.kind}) reads them from their end, too`,
-        { layer: backward.name },
-      )
-    }
+    model.graph.checkForward('carry states')
     const shapes = model.stateShapes(batch)
     const larger = model.stateShapes(batch + 1)
     this.batchAxes = shapes.map((shape, index) => shape.findIndex((size, axis) => size !== larger[index][axis]))

@@ -265,10 +265,18 @@ export class ModelGraph {
     return { outputs: this.outputs.map(({ value }) => t.value(valueAt(value))), states: kept }
   }
 
+  /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM` for a layer that reads sequences from their end, too. */
+  checkForward(action: string): void {
+    const backward = this.nodes.find(({ layer }) => layer?.output.reversedFrom !== undefined)?.layer
+    if (backward === undefined) return
+    const message = `Cannot ${action} as every layer must read sequences from their beginning: ${backward.name} (${backward.kind}) reads them from their end, too. predict() computes whole sequences`
+    throw codedRangeError('ERR_BIDIRECTIONAL_STREAM', message, { layer: backward.name })
+  }
+
   /**
    * Steps of streams through the graph.
    *
-   * @throws RangeError `ERR_NO_STREAM` for a layer that needs the whole sequence, or whose states are values of the graph
+   * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`; `ERR_NO_STREAM` for a layer that needs the whole sequence, or whose states are values of the graph
    */
   openStream(batch: number): GraphStream {
     const linked = this.nodes.find(({ states }, at) => states.length > 0 || this.readsStates[at])
@@ -279,6 +287,7 @@ export class ModelGraph {
         { layer: linked.name },
       )
     }
+    this.checkForward('open a stream')
     const layers = this.nodes.flatMap(({ layer }) => layer ?? [])
     const streams = openStreams(layers, (layer) => layer.openStream(batch))
     const { step, ...rest } = combinedStream(streams, async () => undefined as never)
