@@ -131,13 +131,13 @@ const SHAPES = new Map(
 )
 
 /** Operators whose results have another type than their first operand. */
-const TYPES: Readonly<Record<string, readonly ElementTypeName[]>> = {
-  LessOrEqual: ['bool'],
-  GreaterOrEqual: ['bool'],
-  ArgMax: ['int64'],
-  MatMulInteger: ['int32'],
-  DynamicQuantizeLinear: ['uint8', 'float32', 'uint8'],
-}
+const TYPES = new Map<string, readonly ElementTypeName[]>([
+  ['LessOrEqual', ['bool']],
+  ['GreaterOrEqual', ['bool']],
+  ['ArgMax', ['int64']],
+  ['MatMulInteger', ['int32']],
+  ['DynamicQuantizeLinear', ['uint8', 'float32', 'uint8']],
+])
 
 /** The shapes of a node's outputs, where they follow without reading its operands. */
 export function outputShapes(node: ShapedNode): readonly Shape[] {
@@ -150,7 +150,5 @@ export function outputType(
   operands: readonly ({ readonly type: ElementTypeName } | undefined)[],
   output: number,
 ): ElementTypeName | undefined {
-  return (
-    (Object.hasOwn(TYPES, opType) ? TYPES[opType]?.[output] : undefined) ?? operands[opType === 'Where' ? 1 : 0]?.type
-  )
+  return TYPES.get(opType)?.[output] ?? operands[opType === 'Where' ? 1 : 0]?.type
 }
