@@ -16,56 +16,11 @@ const integer = (number: number, value: number | bigint) =>
   new BinaryWriter().tag(number, Varint).int64(`${value}`).finish()
 const joined = (...parts: readonly Uint8Array[]) => Buffer.concat(parts)
 
-const OPERATORS = [
-  ...[
-    'Shape',
-    'Size',
-    'Gather',
-    'Concat',
-    'Reshape',
-    'Expand',
-    'ConstantOfShape',
-    'Constant',
-    'Tile',
-    'Slice',
-    'Range',
-  ],
-  ...['Squeeze', 'Unsqueeze', 'Transpose', 'Split', 'Identity', 'Cast', 'Flatten', 'Add', 'Mul', 'Div', 'Mod', 'Equal'],
-  ...[
-    'Where',
-    'Not',
-    'If',
-    'If',
-    'Loop',
-    'Scan',
-    'DynamicQuantizeLSTM',
-    'LSTM',
-    'GRU',
-    'RNN',
-    'Conv',
-    'Pad',
-    'MatMul',
-    'Einsum',
-    'ReduceMean',
-    'ScatterND',
-  ],
-  ...['constructor', '__proto__'],
-]
-const ATTRIBUTES = [
-  'axis',
-  'axes',
-  'to',
-  'perm',
-  'start',
-  'end',
-  'direction',
-  'layout',
-  'hidden_size',
-  'keepdims',
-  'value',
-  'num_scan_inputs',
-  'scan_input_axes',
-]
+const OPERATORS = `Shape Size Gather Concat Reshape Expand ConstantOfShape Constant Tile Slice Range Squeeze Unsqueeze
+  Transpose Split Identity Cast Flatten Add Mul Div Mod Equal Where Not If If Loop Scan
+  DynamicQuantizeLSTM LSTM GRU RNN Conv Pad MatMul Einsum ReduceMean ScatterND constructor __proto__`.split(/\s+/)
+const ATTRIBUTES = `axis axes to perm start end direction layout hidden_size keepdims value num_scan_inputs
+  scan_input_axes`.split(/\s+/)
 const NAMES = ['state', 'state_out', 'h', 'c', 'hn', 'x', 'y', 'v0', 'v1', 'v2', 'v3', 'one', 'zero', '']
 const SIZES = [0, 1, 1, 2, 3, -1, 2 ** 31, 2 ** 40]
 
