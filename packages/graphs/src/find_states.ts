@@ -1,8 +1,8 @@
 import { codedError, codedRangeError } from '@cudnn-rnn/canonical/rules'
 import type { OnnxNodeMessage } from '@cudnn-rnn/interop/internal'
 import type { FoldedGraph, GraphValue } from './fold/fold_graph.js'
-import { newNode, withName } from './fold/graph_node.js'
-import { UNKNOWN } from './fold/known_value.js'
+import { NodeReader, newNode, withName } from './fold/graph_node.js'
+import { constantOf, sizesAt, UNKNOWN } from './fold/known_value.js'
 import type { Size } from './fold/open_sizes.js'
 import { type Recurrence, recurrencesOf, slotsOf } from './recurrences.js'
 
@@ -55,7 +55,8 @@ export function findStates(graph: FoldedGraph, choice: StateChoice): StatefulGra
   const forward = recurrences.filter(({ isForward }) => isForward)
   const fromZeros = forward.filter(({ isFromZeros, time }) => isFromZeros && time !== 'other')
   const isKnown = ({ time, shapes }: Recurrence) => time !== 'unknown' && shapes !== undefined
-  const found = exposed(graph, fromZeros.filter(isKnown), states)
+  const nodes = fromZeros.filter(isKnown)
+  const found = exposed(graph, nodes, states)
   const backward = recurrences.find(({ isForward, time }) => !isForward && time === 'open')
   const unknown = fromZeros.find((each) => !isKnown(each))
   return {
@@ -64,12 +65,42 @@ export function findStates(graph: FoldedGraph, choice: StateChoice): StatefulGra
     obstacle:
       (backward && readsBackward(backward)) ??
       (unknown &&
-        `the sizes of the sequence of its node ${unknown.node.name} must be known: fix open sizes by the option fixed`),
+        `the sizes of the sequence of its node ${unknown.node.name} must be known: fix open sizes by the option fixed`) ??
+      overTime(graph, nodes),
   }
 }
 
 const readsBackward = ({ node }: Recurrence) =>
   `every node must read one step after the other: its node ${node.name} reads the sequence from its end`
+
+/** Why a stream would not have the numbers of the whole sequence: a node that computes over the steps of a call. */
+function overTime(graph: FoldedGraph, recurrences: readonly Recurrence[]): string | undefined {
+  const open = recurrences.filter(({ time }) => time === 'open')
+  const lengths = new Set(open.map(({ steps }) => String(steps)))
+  const node = graph.nodes.find((each) => {
+    const x = graph.known.get(each.inputs[0] ?? '')
+    return joinedAxes(graph, each).some((axis) => lengths.has(String(sizesAt(x, axis))))
+  })
+  return (
+    node &&
+    `every node must read one step after the other: its node ${node.name} computes over all steps of a call. If a call has all steps that it needs, pass states: { ${exposing(open)} }`
+  )
+}
+
+/** The axes along which a node computes one element, or elements that depend on each other. */
+function joinedAxes({ known, file }: FoldedGraph, node: OnnxNodeMessage): readonly number[] {
+  const reader = new NodeReader(node, file.bytes)
+  const isReduction = reader.opType.startsWith('Reduce')
+  const rank = known.get(node.inputs[0] ?? '')?.cases[0]?.shape?.length ?? 0
+  if (rank === 0 || !(isReduction || /^(Log)?Softmax$/.test(reader.opType))) return []
+  const given = reader.list('axes') ?? constantOf(known.get(node.inputs[1] ?? ''))?.elements
+  const axes = isReduction ? Array.from(given ?? Array(rank).keys()) : [reader.integer('axis', -1)]
+  return axes.map((axis) => (axis < 0 ? axis + rank : axis))
+}
+
+/** The option `states` that exposes nodes. */
+const exposing = (recurrences: readonly Recurrence[]) =>
+  recurrences.map(({ node }) => `'${node.name}': 'exposed'`).join(', ')
 
 function givenStates(graph: FoldedGraph, recurrences: readonly Recurrence[], choice: Readonly<Record<string, string>>) {
   const states: GraphState[] = []
@@ -242,9 +273,8 @@ function withoutStates(graph: FoldedGraph): string {
   if (backward !== undefined) return readsBackward(backward)
   const fixed = recurrences.filter(({ node, isFromZeros, shapes }) => node.name !== '' && isFromZeros && shapes)
   const loop = graph.nodes.find(({ opType }) => opType === 'Loop' || opType === 'Scan')
-  const names = fixed.map(({ node }) => `'${node.name}': 'exposed'`).join(', ')
-  const exposing = `. If the axis of its node ${fixed[0]?.node.name} is time, pass states: { ${names} }`
+  const opening = `. If the axis of its node ${fixed[0]?.node.name} is time, pass states: { ${exposing(fixed)} }`
   const cutting = `. Its node ${loop?.name} keeps its values within a run: export one step, with them as inputs and outputs`
-  const way = fixed.length > 0 ? exposing : loop ? cutting : ''
+  const way = fixed.length > 0 ? opening : loop ? cutting : ''
   return `a graph must have a state: no output fits an input, and no recurrent node starts from zeros on an axis of time${way}`
 }

@@ -19,6 +19,8 @@ export interface Recurrence {
   readonly isForward: boolean
   /** Its sequence: one step, the open sizes of a stream, an axis that is not time, or one that is not known. */
   readonly time: 'step' | 'open' | 'other' | 'unknown'
+  /** Its steps at each choice of the open sizes. */
+  readonly steps: readonly number[] | undefined
   /** Whether each run starts from zeros. */
   readonly isFromZeros: boolean
   /** The shapes of its states: a size is a number, or an open size of the inputs. Undefined where one is not known. */
@@ -59,6 +61,7 @@ function recurrenceOf(graph: FoldedGraph, node: OnnxNodeMessage, slots: readonly
   const sequence = node.inputs[isScan ? slots.length : 0] ?? ''
   const [axis = 0] = reader.list('scan_input_axes') ?? []
   const directions = ['scan_input_directions', 'scan_output_directions'].flatMap((name) => reader.list(name) ?? [])
+  const steps = sizesAt(graph.known.get(sequence), axis)
   // The matrix R has gates · units by units; transposed, if it is quantized.
   const sides = [1, 2].flatMap((side) => sizesAt(graph.known.get(node.inputs[2] ?? ''), side)?.[0] ?? [])
   const units = sides.length === 2 ? Math.min(...sides) : undefined
@@ -69,7 +72,8 @@ function recurrenceOf(graph: FoldedGraph, node: OnnxNodeMessage, slots: readonly
       reader.text('direction', 'forward') === 'forward' &&
       reader.integer('layout', 0) === 0 &&
       directions.every((direction) => direction === 0),
-    time: timeOf(sizesAt(graph.known.get(sequence), axis)),
+    time: timeOf(steps),
+    steps,
     isFromZeros: initial.every((name) => name === '' || graph.known.get(name)?.isZero === true),
     shapes: allKnown(
       initial.map((name) => (isScan ? shapeOf(graph, name) : allKnown([1, sizeOf(graph, sequence, 1), units]))),

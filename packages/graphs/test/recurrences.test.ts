@@ -34,6 +34,12 @@ describeWithRuntime('recurrences', () => {
   })
 
   it.each([
+    [
+      'one that computes over the steps of a call',
+      'Softmax',
+      'time',
+      /its node between computes over all steps of a call/,
+    ],
     // The shape of a Trilu is not known.
     [
       'one of unknown sizes, beside one that is carried',
@@ -52,7 +58,13 @@ describeWithRuntime('recurrences', () => {
       name: 'beside',
       nodes: [
         gru('first', 'x'),
-        { opType, name: 'between', inputs: ['x'], outputs: ['x2'] },
+        {
+          opType,
+          name: 'between',
+          inputs: ['x'],
+          outputs: ['x2'],
+          attributes: opType === 'Softmax' ? { axis: 0 } : {},
+        },
         gru('second', 'x2'),
         { opType: 'Add', name: 'add', inputs: ['first_y', 'second_y'], outputs: ['y'] },
       ],
