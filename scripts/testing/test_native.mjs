@@ -3,8 +3,9 @@
 // neon: the C++ tests, cross-compiled, under qemu-user, and the kernels that are chosen on older processors; unless --every-kernel is
 // given, on NEON's kernels alone, which are compiled with less optimization. thread: tests of several threads under ThreadSanitizer, with the portable kernels alone unless --every-kernel is given, since instrumented
 // kernels take minutes to compile and all share the passes that split the work; --every-kernel also runs the tests of one thread.
-// address: the C++ tests under AddressSanitizer with UBSan, without AVX-512's kernels unless --every-kernel is given: they are
-// the same templates as AVX2's, and without checks of null and alignment. mpi, cudnn: the tests of native/mpi and native/cudnn
+// address: the C++ tests under AddressSanitizer with UBSan; unless --every-kernel is given, without AVX-512's kernels and with portable
+// ones that are not sanitized, since all are the same templates as AVX2's, without checks of null and alignment, and with a trap in
+// place of UBSan's message: its signal names the test, and --every-kernel the line. mpi, cudnn: the tests of native/mpi and native/cudnn
 // under the same, without an MPI and without CUDA. suite: the vitest project of packages/cpu under the same, on each instruction set that was built.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -16,6 +17,9 @@ ownTemporaryFolder()
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const CROSS = 'aarch64-linux-gnu-'
+const everyKernel = process.argv.includes('--every-kernel')
+/** Messages of UBSan are a sixth of the compiler's time, and more than half of the objects. */
+const TRAPS = '-fsanitize-undefined-trap-on-error'
 
 function run(command, args, env = {}) {
   const { status, signal } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } })
@@ -42,7 +46,8 @@ function build(name, options, target, { addon = 'cpu', file = target, others = [
   const tests = `-DCUDNN_RNN_TESTS=${target === 'native_test' ? 'ON' : 'OFF'}`
   // Line numbers are all that a sanitizer's report needs; full debug information makes the build half as long again. Instrumented
   // code takes long to optimize and gains nothing in these tests: kernels alone have a flag for it.
-  const type = ['-DCMAKE_BUILD_TYPE=RelWithDebInfo', '-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0 -g1 -DNDEBUG']
+  const flags = `-O0 -g1 -DNDEBUG ${everyKernel ? '' : TRAPS}`
+  const type = ['-DCMAKE_BUILD_TYPE=RelWithDebInfo', `-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${flags}`]
   const base = ['-S', source, '-B', folder, ...type, tests, ...options]
   run('cmake', [...base, '--log-level=WARNING'])
   run('cmake', ['--build', folder, '--target', target, ...others, '--parallel', '2'])
@@ -52,8 +57,6 @@ function build(name, options, target, { addon = 'cpu', file = target, others = [
 /** The path of a library of the compiler, for LD_PRELOAD: Node.js itself is not built with the sanitizer. */
 const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim()
 
-const everyKernel = process.argv.includes('--every-kernel')
-
 // AddressSanitizer reports null pointers and places outside of objects too, and these checks are a third of the compiler's time.
 const FEWER_CHECKS = '-fno-sanitize=null,alignment,object-size'
 
@@ -61,6 +64,7 @@ const ASAN = [
   '-DCUDNN_RNN_ADDON=ON',
   '-DCUDNN_RNN_SANITIZE=address,undefined',
   `-DCUDNN_RNN_AVX512=${everyKernel ? 'ON' : 'OFF'}`,
+  `-DCUDNN_RNN_SANITIZE_PORTABLE=${everyKernel ? 'ON' : 'OFF'}`,
   `-DCUDNN_RNN_SANITIZE_FLAGS=${everyKernel ? '' : FEWER_CHECKS}`,
 ]
 const UBSAN_OPTIONS = 'halt_on_error=1:print_stacktrace=1'
