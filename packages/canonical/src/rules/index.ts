@@ -21,6 +21,7 @@ export { missingPackage } from './missing_package.js'
 export { NamedError } from './named_error.js'
 export { numberOfText } from './number_text.js'
 export { checkIsObject, checkNames, checkOptionNames } from './option_names.js'
+export { otherMethod, refuseOtherMethods } from './other_methods.js'
 export { entryOf, required, zip } from './required.js'
 export { isResponse, RESPONSE, RESPONSE_FIELDS } from './response_rules.js'
 export {

@@ -118,13 +118,14 @@ const OTHER_NAMES = new Map(
     numProj: 'projsize',
     learningRate: 'lr',
     validation: 'validationdata validationsplit',
-    onStep: 'callbacks onepoch onepochend',
+    onStep: 'callbacks onepoch onepochend onbatchend',
+    maxSteps: 'steps stepsperepoch',
     progress: 'verbose',
     earlyStopping: 'patience restorebestweights',
     metric: 'monitor',
     isKnownAhead: 'knownahead',
     accumulate: 'gradientaccumulationsteps',
-    clipNorm: 'maxnorm clipgradnorm',
+    clipNorm: 'maxnorm clipgradnorm gradclip maxgradnorm',
     peak: 'maxlr initial initiallearningrate',
     steps: 'totalsteps',
     rate: 'p',
@@ -141,6 +142,8 @@ const OTHER_NAMES = new Map(
 
 const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
 const LABELS = 'Labels come in the examples, { input, label }, or in the batches.'
+const BACKEND =
+  "The executor has it: openBackend('cpu', { threads: 2 }), openBackend('cudnn', { precision: 'bfloat16' })."
 const WEIGHTS = 'Each example has its own: { input, label, weight }.'
 const ADVICE = new Map([
   // The first name of an array, and of a tensor.
@@ -149,6 +152,10 @@ const ADVICE = new Map([
   ['batchfirst', TIME_MAJOR],
   ['timemajor', TIME_MAJOR],
   ['returnsequences', 'A network returns every step; the layer lastStep() behind it keeps the last one.'],
+  ...['device', 'dtype', 'precision', 'mixedprecision', 'amp', 'threads', 'workers'].map(
+    (name) => [name, BACKEND] as const,
+  ),
+  ['stateful', 'A stream carries the states from call to call: model.stream().'],
   ['classweight', WEIGHTS],
   ['classweights', WEIGHTS],
   ['sampleweight', WEIGHTS],

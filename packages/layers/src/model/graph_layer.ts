@@ -1,3 +1,4 @@
+import { otherMethod } from '@cudnn-rnn/canonical/rules'
 import type { Backend } from '@cudnn-rnn/ops'
 import type { GradientTape } from '@cudnn-rnn/ops/executor'
 import type { LayerInput } from '../forwarded.js'
@@ -8,6 +9,9 @@ import { ModelInputs } from './model_inputs.js'
 import type { ModelForwarded } from './whole_model.js'
 
 type GraphInfo = Omit<LayerInfo, 'output' | 'variables'> & Partial<Pick<LayerInfo, 'output'>>
+
+/** The call to write if a model is called by another library's name. */
+export const OF_INPUTS = 'model.predict(inputs), or model.call(batch), which keeps a tape for model.gradients'
 
 /** A layer that is a graph of layers: a whole model, branches, or one layer at each step. */
 export class GraphLayer extends Layer {
@@ -37,6 +41,8 @@ export class GraphLayer extends Layer {
   }
 
   async forward(t: GradientTape, x: LayerInput | ModelInputs, pass: Pass): Promise<ModelForwarded> {
+    // A program that comes from PyTorch gives the input alone.
+    if (pass === undefined) throw otherMethod('forward', 'a model', OF_INPUTS)
     const [inputs, lengths] = x instanceof ModelInputs ? [x.values, x.lengths] : [[x], [pass.lengths]]
     const result = await this.graph.forward(t, inputs, lengths, pass)
     const outputs = Object.fromEntries(this.graph.outputs.map(({ name }, k) => [name, result.outputs[k]]))

@@ -1,16 +1,15 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import {
-  checkArguments,
   checkedElsewhere,
   checkOptions,
   codedRangeError,
   codedTypeError,
-  FILE_PATH,
   FLAG,
   integerFrom,
   invalidOption,
   type OptionsOf,
   optional,
+  refuseOtherMethods,
 } from '@cudnn-rnn/canonical/rules'
 import type { StreamPool, StreamPoolOptions } from '@cudnn-rnn/models'
 import type { Backend, TensorLike } from '@cudnn-rnn/ops'
@@ -36,13 +35,13 @@ import { type EvaluateOptions, evaluateModel, type ModelMetrics } from '../train
 import { fitModel, type ModelFitOptions } from '../training/fit_model.js'
 import type { Loss } from '../training/losses.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
-import { GraphLayer } from './graph_layer.js'
+import { GraphLayer, OF_INPUTS } from './graph_layer.js'
 import { chainPlan, type GraphPlan, ModelGraph } from './model_graph.js'
 import { isNamed, type NamedInputs, namedInputs, oneOfModel } from './model_inputs.js'
 import { ModelStream, type ModelStreamOptions, openModelStreamPool } from './model_stream.js'
 import { type ModelValue, planOfValues } from './model_values.js'
 import { type NamedRows, type PredictOptions, predictNamed, predictRows, predictTensor } from './predict_model.js'
-import { SAVE_OPTIONS, type SaveModelOptions, saveModel } from './save_model.js'
+import { checkSavePath, SAVE_OPTIONS, type SaveModelOptions, saveModel } from './save_model.js'
 import { summaryOf } from './summary.js'
 import type { ModelForwarded, WholeModel } from './whole_model.js'
 
@@ -140,6 +139,20 @@ export function functional<Outputs extends string>(
   return new LayersModel(backend, planOfValues(action, inputs, outputs), given)
 }
 
+/** Calls to write, with the names that other libraries have for them. */
+const OTHER_METHODS = {
+  'model.fit(examples, { loss, optimizer })': 'compile train trainOnBatch train_on_batch',
+  [OF_INPUTS]: 'run predictOnBatch predict_on_batch',
+  'model.predict(inputs), which drops nothing; model.fit trains': 'eval',
+  'model.variables': 'parameters getWeights get_weights named_parameters',
+  'model.save(path), and loadModel(backend, path)':
+    'state_dict saveWeights save_weights load load_state_dict loadWeights',
+  'openBackend(name), and sequential(backend, layers)': 'to cuda cpu',
+  'sequential(backend, layers) with all layers': 'add',
+  'model.stream(), whose steps carry the states': 'step stepSync resetStates reset_states',
+  "openBackend('cpu', { weights: 'int8' })": 'quantize half',
+}
+
 /** A tensor for each input; a literal list gives a tuple of its length. */
 type PredictedRows<Inputs extends readonly LayerExample['input'][]> = {
   -readonly [Row in keyof Inputs]: Tensor<FloatArray>
@@ -184,6 +197,7 @@ export class LayersModel<Outputs extends string = string> extends GraphLayer imp
     }
     super(backend, { definition, name: 'model', input: graph.inputs[0].signal }, graph)
     this.seed = seed
+    refuseOtherMethods(LayersModel.prototype, 'a model', OTHER_METHODS)
   }
 
   get layers(): readonly Layer[] {
@@ -333,10 +347,11 @@ export class LayersModel<Outputs extends string = string> extends GraphLayer imp
   /**
    * Saves layers and variables as a TensorFlow V2 checkpoint, `<path>.index` and `<path>.data-00000-of-00001`.
    *
-   * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION` for a path with a NUL; CheckpointError
+   * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION` for a path with a NUL, or with the extension of another
+   *   library's files; CheckpointError
    */
   async save(path: string, options: SaveModelOptions = {}): Promise<void> {
-    checkArguments('save a model', { path }, { path: FILE_PATH })
+    checkSavePath(path)
     const given = checkOptions('save a model', options, SAVE_OPTIONS)
     await saveModel(this, path, given)
   }

@@ -30,7 +30,7 @@ import { checkLoss, type Loss } from '../training/losses.js'
 import { BEST, STORE } from '../training/training_checkpoints.js'
 import { LayersModel } from './layers_model.js'
 import { chainPlan, type GraphPlan, type PlanNode, type Ref } from './model_graph.js'
-import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
+import { MODEL_FORMAT, MODEL_KEY, OTHER_FILE, recurrentModels } from './save_model.js'
 import { saveablesOf } from './variable_saveables.js'
 
 const OPTIONS = {
@@ -96,9 +96,6 @@ export async function loadModel(
     throw error
   }
 }
-
-/** Checkpoints are named without an extension. */
-const OTHER_FILE = /\.(?:onnx|keras|h5|hdf5|pt|pth|safetensors|npz|msgpack|tflite|pb|json)$/i
 
 async function checkpointOf(path: string | FileStore, store: FileStore | undefined) {
   if (isFileStore(path)) return newestOf(path)

@@ -6,6 +6,7 @@ import {
   integerFrom,
   optional,
   type OptionsOf,
+  refuseOtherMethods,
 } from '@cudnn-rnn/canonical/rules'
 import { type RowNetwork, type StreamPool, streamPoolOf, type StreamPoolOptions } from '@cudnn-rnn/models'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
@@ -32,6 +33,11 @@ interface Given {
   /** How many, where it is not a single step. */
   readonly steps: number | undefined
   readonly isSequence: boolean
+}
+
+/** Calls to write for the methods of the streams of one network. */
+const OTHER_METHODS = {
+  'await stream.step(frame): streams of one network, lstm.stream(params), have NAME()': 'stepSync stepRowsSync',
 }
 
 /**
@@ -67,11 +73,12 @@ export class ModelStream {
     this.batch = batch
     this.#model = model
     this.#stream = model.graph.openStream(batch)
+    refuseOtherMethods(ModelStream.prototype, 'a stream of a whole model', OTHER_METHODS)
   }
 
   /**
    * One step [B,I] → [B,O], or T steps [T,B,I] → [T,B,O]; class ids lack the last dimension. The numbers of one step may come without
-   * their shape: `stream.step(Int32Array.of(3))`. A new host tensor. Of a model of several
+   * their shape: `stream.step([3])`. A new host tensor. Of a model of several
    * inputs or outputs both have names; an input without a time axis is [B,I], the same for all steps.
    *
    * @throws RangeError `ERR_SHAPE`, `ERR_STREAM_DISPOSED`, `ERR_MODEL_INPUTS`; TypeError `ERR_DTYPE`
@@ -130,7 +137,7 @@ export class ModelStream {
     const { features, isSequence } = signal
     const dtype = features === null ? 'int32' : this.#model.executor.dtype
     const vector = features === null ? [this.batch] : [this.batch, features]
-    const given = checkTensor(action, name, frameTensor(frame, vector), { dtype })
+    const given = checkTensor(action, name, frameTensor(frame, vector, dtype), { dtype })
     const isSingle = given.shape.length === vector.length
     checkTensor(action, name, given, { dtype, shape: isSingle ? vector : ['T', ...vector] })
     // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.

@@ -1,4 +1,12 @@
-import { OBJECT, type OptionsOf, optional, recordOf } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  FILE_PATH,
+  invalidOption,
+  OBJECT,
+  type OptionsOf,
+  optional,
+  recordOf,
+} from '@cudnn-rnn/canonical/rules'
 import type { FileStore } from '@cudnn-rnn/checkpoint'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
 import type { Layer } from '../layer.js'
@@ -29,6 +37,17 @@ export function recurrentModels({ layers }: WholeModel): RecurrentModel[] {
 /** Layers, with those that they are made of. */
 function allLayers(layers: readonly Layer[]): Layer[] {
   return layers.flatMap((layer) => [layer, ...allLayers(layer.parts)])
+}
+
+/** Checkpoints are named without an extension. */
+export const OTHER_FILE = /\.(?:onnx|keras|h5|hdf5|pt|pth|safetensors|npz|msgpack|tflite|pb|json)$/i
+
+/** Throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION`, also for a name that `loadModel` refuses. */
+export function checkSavePath(path: string): void {
+  const action = 'save a model'
+  checkArguments(action, { path }, { path: FILE_PATH })
+  const rule = "the name of a checkpoint, without extension (export('keras') and export('onnx') make other files)"
+  if (OTHER_FILE.test(path)) throw invalidOption(action, 'path', rule, path)
 }
 
 export const SAVE_OPTIONS = {

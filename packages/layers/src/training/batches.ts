@@ -62,7 +62,9 @@ export function batchesOf(
 ): Dataset<AnyBatch> {
   const isArray = Array.isArray(data)
   if (!isLayerData(data)) {
-    throw exampleError(`data must be an array or a Dataset: current value is ${describeValue(data)}`)
+    throw exampleError(
+      `data must be an array of examples { input, label }, or a Dataset, such as Dataset.from(generator): current value is ${describeValue(data)}`,
+    )
   }
   const rows = rowsOfBatch(data, batchSize)
   if (rows === undefined) {
@@ -99,7 +101,9 @@ function checkedBatch(batch: AnyBatch, { losses, graph }: DataShape): AnyBatch {
   }
   const hint =
     typeof batch === 'object' && batch !== null && 'label' in batch ? ' Give batchSize to batch examples.' : ''
-  throw exampleError(`a batch must be { input, labels }: current value is ${describeValue(batch)}.${hint}`)
+  throw exampleError(
+    `each element must be an example { input, label }, or a batch { input, labels }: current value is ${describeValue(batch)}.${hint}`,
+  )
 }
 
 /** Joins examples into one batch, sequences padded. Throws `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SHAPE`. */

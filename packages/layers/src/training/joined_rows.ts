@@ -46,7 +46,8 @@ export function joinedInputs(
     }
     const expected = [...(isSequence ? ['t'] : []), ...ending]
     const actual = tensor === undefined ? unfitNumbers(row, type) : `shape [${tensor.shape.join(',')}]`
-    const advice = tensor && tensor.shape.length === rank - 1 ? '. A sequence is a list of steps' : ''
+    const isLess = typeof row === 'number' || tensor?.shape.length === rank - 1
+    const advice = isLess && isSequence ? '. A sequence is a list of steps, and inputs are a list of sequences' : ''
     throw exampleError(
       `the input of row ${index} must have shape [${expected.join(',')}] for ${signalText(input)}: current value is ${actual}${advice}`,
       { row: index },

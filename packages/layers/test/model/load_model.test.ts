@@ -5,7 +5,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { type NumericTensor, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/testing/coded.mjs'
-import { loadModel } from '../../src/index.js'
+import { dense, loadModel, sequential } from '../../src/index.js'
 
 let directory: string
 beforeEach(async () => {
@@ -13,8 +13,11 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-it.each(['x.onnx', 'x.keras'])('loadModel names the reader of %s', async (path) => {
+it.each(['x.onnx', 'x.keras', 'x.PT', 'x.json'])('save refuses %s, and loadModel names its reader', async (name) => {
   using backend = openReferenceBackend()
+  const path = join(directory, name)
+  using model = sequential(backend, [dense({ units: 1 })], { inputSize: 1 })
+  await expect(model.save(path)).rejects.toThrow(coded('ERR_INVALID_OPTION'))
   await expect(loadModel(backend, path)).rejects.toThrow(
     coded('ERR_NOT_A_MODEL', { message: expect.stringMatching(/importKeras .*importWeights/) }),
   )

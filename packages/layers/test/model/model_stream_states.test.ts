@@ -103,7 +103,8 @@ describe('ModelStream', () => {
     ['a vector', 'ERR_SHAPE', () => waves([I])],
     ['a batch of batches', 'ERR_SHAPE', () => waves([1, 1, B, I])],
     ['another dtype', 'ERR_DTYPE', () => ({ data: new Float32Array(B * I), shape: [B, I] })],
-    ['numbers', 'ERR_NOT_A_TENSOR', () => [1, 2, 3]],
+    ['too few numbers', 'ERR_SHAPE', () => [1, 2, 3]],
+    ['texts', 'ERR_NOT_A_TENSOR', () => ['1', '2']],
   ])('refuses a step of %s, and keeps its state', (_, code, input) =>
     withStream(LAYERS['a cell'](), async (stream) => {
       await stream.step(x(1))

@@ -29,7 +29,7 @@ describe('batchesOf batches', () => {
 
   it.each<[unknown, RegExp]>([
     [{ ...batch, restarts: 1 }, /restarts of a batch must be a boolean: current value is 1/],
-    ['batch', /a batch must be \{ input, labels \}/],
+    ['batch', /a batch \{ input, labels \}/],
   ])('refuses %o', async (given, message) => {
     await expect(batchesIn([given], {}, shape())).rejects.toThrow(
       coded('ERR_EXAMPLE', { message: expect.stringMatching(message) }),

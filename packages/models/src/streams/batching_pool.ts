@@ -183,7 +183,7 @@ export class BatchingPool<State, Handle = PooledStream<State>>
   step(stream: StreamQueue, given: Frame): Promise<Tensor> {
     return new Promise((resolve, reject) => {
       if (stream.ended !== undefined) throw stream.ended()
-      const frame = frameTensor(given, [this.#inputSize])
+      const frame = frameTensor(given, [this.#inputSize], this.#network.dtype)
       const { frames, shape, steps } = this.#checkedFrames(frame)
       const { maxQueued } = this.#options
       if (stream.waiting + steps > maxQueued) {

@@ -22,5 +22,5 @@ export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, optio
     )
   }
   const stepper = rnn.stepper?.(params, batch) ?? new QueuedSteps(backend, rnn, params, batch)
-  return new StepperStream(stepper, rnn.descriptor.inputSize)
+  return new StepperStream(stepper, rnn.descriptor.inputSize, backend.dtype)
 }

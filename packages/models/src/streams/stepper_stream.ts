@@ -1,6 +1,6 @@
 import { type FloatArray, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { codedTypeError, inTurn } from '@cudnn-rnn/canonical/rules'
-import { isBackendTensor, type RnnStepper, type RnnStreamState } from '@cudnn-rnn/ops'
+import { type FloatDType, isBackendTensor, type RnnStepper, type RnnStreamState } from '@cudnn-rnn/ops'
 import {
   checkIsTensor,
   checkStreamRows,
@@ -26,16 +26,18 @@ export class StepperStream extends Inspectable implements Stream {
   readonly #stepper: CheckedStepper
   /** I */
   readonly #columns: number
+  readonly #dtype: FloatDType
   readonly #rows: StreamRows
   /** Steps that wait for a backend tensor to be read, or are computed elsewhere, and those behind them. */
   #waiting = 0
   #disposed = false
   #previous: Promise<unknown> = Promise.resolve()
 
-  constructor(stepper: CheckedStepper, columns: number) {
+  constructor(stepper: CheckedStepper, columns: number, dtype: FloatDType) {
     super()
     this.#stepper = stepper
     this.#columns = columns
+    this.#dtype = dtype
     this.#rows = new StreamRows(stepper.batch)
   }
 
@@ -55,11 +57,11 @@ export class StepperStream extends Inspectable implements Stream {
     return inTurn(this.#inOrder(numbers.length, input, step))
   }
 
-  stepSync(input: Tensor | FloatArray, out?: Tensor): Tensor {
+  stepSync(input: Tensor | FloatArray | readonly number[], out?: Tensor): Tensor {
     return this.#stepper.stepSync(this.#syncInput(this.batch, input, out), out)
   }
 
-  stepRowsSync(rows: RowNumbers, input: Tensor | FloatArray, out?: Tensor): Tensor {
+  stepRowsSync(rows: RowNumbers, input: Tensor | FloatArray | readonly number[], out?: Tensor): Tensor {
     return this.#stepper.stepRowsSync(rows, this.#syncInput(rows?.length, input, out), out)
   }
 
@@ -96,8 +98,8 @@ export class StepperStream extends Inspectable implements Stream {
   }
 
   /** The stepper checks the rest: this allocates nothing for a tensor. */
-  #syncInput(rows: number, frame: Tensor | FloatArray, out: Tensor | undefined): Tensor {
-    const input = frameTensor(frame, [rows, this.#columns])
+  #syncInput(rows: number, frame: Tensor | FloatArray | readonly number[], out: Tensor | undefined): Tensor {
+    const input = frameTensor(frame, [rows, this.#columns], this.#dtype)
     if (isBackendTensor(input) || isBackendTensor(out)) {
       throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().', {
         argument: isBackendTensor(input) ? 'input' : 'out',
@@ -109,7 +111,7 @@ export class StepperStream extends Inspectable implements Stream {
 
   /** Runs a step after the ones called before it: immediately where none of them waits and the input is at hand. */
   async #inOrder(rows: number, frame: Frame, run: (given: Tensor) => Tensor | Promise<Tensor>): Promise<Tensor> {
-    const given = checkIsTensor('step a stream', 'input', frameTensor(frame, [rows, this.#columns]))
+    const given = checkIsTensor('step a stream', 'input', frameTensor(frame, [rows, this.#columns], this.#dtype))
     const isAtHand = this.#waiting === 0 && this.#stepper.step === undefined && !isBackendTensor(given)
     if (isAtHand) return run(given)
     // A host input that has to wait is copied, as the caller may reuse its memory meanwhile.

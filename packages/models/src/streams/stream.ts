@@ -11,7 +11,7 @@ export interface Stream {
   readonly batch: number
   /**
    * One step [B,I] → [B,·], or T steps [T,B,I] → [T,B,·]; a new host tensor. Steps run in the order of the calls. The numbers of one step
-   * may come without their shape: `stream.step(Float32Array.of(1, 2, 3))`.
+   * may come without their shape: `stream.step([1, 2, 3])`.
    */
   step(input: Frame): Promise<Tensor>
   /**
@@ -21,14 +21,14 @@ export interface Stream {
    * @throws RangeError `ERR_STREAM_BUSY` before an earlier {@link step} is done, `ERR_EXECUTOR_BUSY` while another call of
    *   a cudnn executor prepares a new shape
    */
-  stepSync(input: Tensor | FloatArray, out?: Tensor): Tensor
+  stepSync(input: Tensor | FloatArray | readonly number[], out?: Tensor): Tensor
   /**
    * One step of R batch rows alone, each named once and in any order: [R,I] → [R,·], row r of both belonging to batch row
    * `rows[r]`. The states of the other rows stay as they are. Rejects with `ERR_STREAM_ROW`; otherwise as {@link step}.
    */
   stepRows(rows: RowNumbers, input: Frame): Promise<Tensor>
   /** {@link stepRows}, synchronously on the calling thread; like {@link stepSync} otherwise. */
-  stepRowsSync(rows: RowNumbers, input: Tensor | FloatArray, out?: Tensor): Tensor
+  stepRowsSync(rows: RowNumbers, input: Tensor | FloatArray | readonly number[], out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: RowNumbers): void
   /**

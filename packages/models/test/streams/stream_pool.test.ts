@@ -212,7 +212,7 @@ describe.each([
       [floats(Float32Array, 1, 1, 2), 'ERR_SHAPE'],
       [floats(Float64Array, 2), 'ERR_DTYPE'],
       [null, 'ERR_NOT_A_TENSOR'],
-      [[1, 2], 'ERR_NOT_A_TENSOR'],
+      [['1', '2'], 'ERR_NOT_A_TENSOR'],
     ] as const) {
       await expect(stream.step(wrong as never)).rejects.toThrow(coded(code))
     }

@@ -138,18 +138,30 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
   )
 }
 
-/** A frame of a stream: a tensor, or its numbers alone where they are exactly one step. */
-export type Frame = TensorLike | FloatArray | Int32Array
+/** A frame of a stream: a tensor, or its numbers alone if they are exactly one step. */
+export type Frame = TensorLike | FloatArray | Int32Array | readonly number[]
 
-/** The numbers of one step as a tensor of its shape, if that is known; other numbers as a list, and other values as they are. */
+/**
+ * The numbers of one step as a tensor of its shape, if that is known; other numbers as a list, and other values as they are. An array of
+ * JavaScript's numbers becomes one of `dtype`, if that is given.
+ */
 export function frameTensor<Given extends TensorLike>(
-  frame: Given | FloatArray | Int32Array,
+  frame: Given | FloatArray | Int32Array | readonly number[],
   shape?: readonly number[],
+  dtype?: DType,
 ): Given {
-  if (arrayTypeOf(frame) === undefined) return frame as Given
-  const data = frame as FloatArray | Int32Array
-  const isOne = shape !== undefined && data.length === elementCount(shape)
-  return { data, shape: isOne ? shape : [data.length] } as Tensor as Given
+  const data = Array.isArray(frame) && dtype ? numbersOf([...frame], dtype) : frame
+  if (arrayTypeOf(data) === undefined) return frame as Given
+  const { length } = data as FloatArray
+  const isOne = shape !== undefined && length === elementCount(shape)
+  return { data, shape: isOne ? shape : [length] } as Tensor as Given
+}
+
+/** Undefined if an element is not a number. Fractions stay fractions, which are then refused as class ids. */
+function numbersOf(list: readonly unknown[], dtype: DType): FloatArray | Int32Array | undefined {
+  if (!list.every((element) => typeof element === 'number')) return undefined
+  const isInt32 = dtype === 'int32' && list.every((element) => element === (element | 0))
+  return DTYPES[isInt32 || dtype !== 'int32' ? dtype : 'float64'].array.from(list)
 }
 
 /**

@@ -1,4 +1,11 @@
-import { checkArguments, codedRangeError, FUNCTION, hasMember, integerFrom } from '@cudnn-rnn/canonical/rules'
+import {
+  checkArguments,
+  codedRangeError,
+  FUNCTION,
+  hasMember,
+  integerFrom,
+  refuseOtherMethods,
+} from '@cudnn-rnn/canonical/rules'
 import { type Backend, type BackendTensor, type DenseOps, isBackendTensor, type TensorLike } from '@cudnn-rnn/ops'
 import { withEnd } from '../memory/with_end.js'
 import { CHECKED_ROWS } from '../operations/checked_row.js'
@@ -119,6 +126,36 @@ export class TapeHandle {
   }
 }
 
+/** Calls to write on a tape, with the names that other libraries have for them. */
+const OTHER_METHODS = {
+  "t.activate(x, 'NAME')": 'sigmoid tanh relu elu softplus softmax',
+  "t.activate(x, 'sigmoid'), of a product with x for silu": 'silu swish',
+  't.linear(x, kernel, bias), or t.matmul(x, kernel)': 'dense mm dot matMul',
+  't.add(a, b)': 'plus add_',
+  't.subtract(a, b)': 'sub minus',
+  't.multiply(a, b)': 'mul times',
+  't.divide(a, b)': 'div',
+  't.power(x, exponent)': 'pow',
+  't.negate(x)': 'neg',
+  't.minimum(t.maximum(x, low), high)': 'clip clamp clipByValue',
+  't.negate(t.max(t.negate(x)))': 'min',
+  't.select(isChosen, a, b)': 'where',
+  't.concat([a, b]), which joins columns': 'cat concatenate',
+  't.reshape(x, shape)': 'view squeeze unsqueeze expandDims flatten',
+  't.transpose(x, order)': 'permute',
+  't.slice(x, begins, sizes)': 'gather',
+  't.sum(x, { axes, keepDims })': 'reduceSum',
+  't.mean(x, { axes, keepDims })': 'reduceMean',
+  "t.elementLoss(x, targets, 'squared_error'), or t.mean(t.square(t.subtract(x, targets)))":
+    'mse mseLoss meanSquaredError',
+  't.softmaxCrossEntropy(logits, labels)': 'crossEntropy sparseCategoricalCrossentropy',
+  "t.elementLoss(logits, targets, 'sigmoid_cross_entropy')": 'bce binaryCrossEntropy sigmoidCrossEntropy',
+  't.broadcast(x, shape)': 'tile repeat expand',
+  't.stopGradient(x)': 'detach',
+  't.value(tensor)': 'constant',
+  'return the loss: valueAndGrad and fit compute its gradients': 'backward minimize',
+}
+
 let hasRows = false
 
 /** Adds a method for each row but gradients' and devices': with the first tape, so that bundlers can leave tapes out. */
@@ -133,6 +170,7 @@ function addRows(): void {
       },
     })
   }
+  refuseOtherMethods(TapeHandle.prototype, 'a tape', OTHER_METHODS)
 }
 
 /** The handle of a function's tape. */

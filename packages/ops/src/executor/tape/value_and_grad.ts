@@ -19,6 +19,10 @@ type OnTape<Params, Rest extends readonly unknown[], Result> = (
   ...rest: Rest
 ) => Result | Promise<Result>
 
+/** Variables of a function whose parameter has no type; the call's argument then types the gradients. */
+// biome-ignore lint/suspicious/noExplicitAny: no other type has every member that the function may read.
+type AnyVariables = any
+
 /** The result of a function of {@link valueAndGrad}. */
 export type ValueAndGradients<Params> = {
   /** Scalar. */
@@ -51,13 +55,13 @@ export type ValueAndGradients<Params> = {
  * console.log(await value.data(), await gradients.kernel.data()) // [1] [2, 2]
  * ```
  */
-export function valueAndGrad<Params extends Variables, Rest extends readonly unknown[]>(
+export function valueAndGrad<Params extends Variables = AnyVariables, Rest extends readonly unknown[] = []>(
   f: OnTape<Params, Rest, Value>,
-): (params: Params, ...rest: Rest) => Promise<ValueAndGradients<Params>> {
+): <Given extends Params>(params: Given, ...rest: Rest) => Promise<ValueAndGradients<Given>> {
   const action = 'compute gradients'
   checkArguments(action, { f }, { f: FUNCTION })
-  return (params, ...rest) =>
-    overVariables(action, params, async (backend, variables): Promise<ValueAndGradients<Params>> => {
+  return <Given extends Params>(params: Given, ...rest: Rest) =>
+    overVariables(action, params, async (backend, variables): Promise<ValueAndGradients<Given>> => {
       const made = await lossGradients(backend, variables, (t) => f(t, params, ...rest))
       const gradients = made.gradients.values()
       // A cast: the compiler would follow the structure without end.
@@ -79,9 +83,9 @@ export function valueAndGrad<Params extends Variables, Rest extends readonly unk
  * console.log(await gradient.data()) // [6]
  * ```
  */
-export function grad<Params extends Variables, Rest extends readonly unknown[]>(
+export function grad<Params extends Variables = AnyVariables, Rest extends readonly unknown[] = []>(
   f: OnTape<Params, Rest, Value>,
-): (params: Params, ...rest: Rest) => Promise<GradientsOf<Params>> {
+): <Given extends Params>(params: Given, ...rest: Rest) => Promise<GradientsOf<Given>> {
   const both = valueAndGrad<Params, Rest>(f) as (params: Params, ...rest: Rest) => Promise<unknown>
   return (params, ...rest) => both(params, ...rest).then(gradientsAlone) as never
 }
@@ -115,7 +119,7 @@ type TensorsOf<Result> = Result extends Value
  * console.log(await y.data(), backend.stats().tensors) // [2, 30] 2
  * ```
  */
-export function infer<Params extends Variables, Rest extends readonly unknown[], Result>(
+export function infer<Params extends Variables = AnyVariables, Rest extends readonly unknown[] = [], Result = unknown>(
   f: OnTape<Params, Rest, Result>,
 ): (params: Params, ...rest: Rest) => Promise<TensorsOf<Result>> {
   const action = 'infer'
