@@ -20,7 +20,7 @@ import {
   scaled,
   stepOfSequence,
 } from './keras/keras_layers.js'
-import { EXPAND_DIMS, FLIP, GET_ITEM, overTime, STEPWISE_OPERATIONS } from './keras/keras_operations.js'
+import { FLIP, GET_ITEM, overTime, SPLIT, STEPWISE_OPERATIONS } from './keras/keras_operations.js'
 import {
   ACTIVATION,
   axis,
@@ -53,7 +53,17 @@ import {
   standardized,
   UNIT_AXIS,
 } from './keras/keras_scales.js'
-import { AXES, NORMALIZE, POOLING_1D, permuted, pooled, rearranged } from './keras/keras_shapes.js'
+import {
+  AXES,
+  concatenated,
+  EXPAND_DIMS,
+  NORMALIZE,
+  permuted,
+  pooled,
+  POOLING_1D,
+  rearranged,
+  SQUEEZE,
+} from './keras/keras_shapes.js'
 import { activation } from './kinds/activation.js'
 import { attention, attentionPooling, multiHeadAttention, timeSoftmax } from './kinds/attention.js'
 import { diagonal } from './kinds/column_factors.js'
@@ -65,8 +75,8 @@ import { dotProduct } from './kinds/dot_product.js'
 import { dropout } from './kinds/dropout.js'
 import { embedding } from './kinds/embedding.js'
 import { groupNorm } from './kinds/group_norm.js'
-import { holdPadding, masking } from './kinds/masking.js'
-import { joinSteps } from './kinds/join_steps.js'
+import { everyStep, holdPadding, masking } from './kinds/masking.js'
+import { joinColumns, joinSteps } from './kinds/join_steps.js'
 import { layerNorm } from './kinds/layer_norm.js'
 import { maxPool1d, maxPool2d } from './kinds/max_pooling.js'
 import { rearrange } from './kinds/rearrange.js'
@@ -110,11 +120,19 @@ const unchanged: OnnxNodesOf = (_, _layer, x) => x
 
 /** Classes without effect in inference, with any options. */
 const NOTHING = [
-  ...['Identity', 'SpatialDropout1D', 'SpatialDropout2D', 'GaussianDropout', 'GaussianNoise', 'AlphaDropout'],
+  ...[
+    'Identity',
+    'SpatialDropout1D',
+    'SpatialDropout2D',
+    'SpatialDropout3D',
+    'GaussianDropout',
+    'GaussianNoise',
+    'AlphaDropout',
+  ],
   ...['ActivityRegularization', 'RandomBrightness', 'RandomColorDegeneration', 'RandomColorJitter', 'RandomContrast'],
   ...['RandomErasing', 'RandomFlip', 'RandomGaussianBlur', 'RandomGrayscale', 'RandomHue', 'RandomInvert'],
   ...['RandomPerspective', 'RandomPosterization', 'RandomRotation', 'RandomSaturation', 'RandomSharpness'],
-  ...['RandomShear', 'RandomTranslation', 'RandomZoom'],
+  ...['RandomShear', 'RandomTranslation', 'RandomZoom', 'RandomElasticTransform', 'RandAugment'],
 ].map((name): readonly [string, KerasClass] => [
   name,
   {
@@ -142,6 +160,9 @@ const MASK_ZERO: KerasOption = {
   },
   write: ({ maskZero }) => maskZero !== undefined,
 }
+
+/** Functions that Keras has as operations alone. */
+const FUNCTION_OPERATIONS: Readonly<Record<string, string>> = { log: 'Log', sin: 'Sin', cos: 'Cos', sign: 'Sign' }
 
 /** A product over the last axis alone. */
 const EINSUM_DENSE: KerasClass = {
@@ -278,6 +299,12 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     },
     // Keras' recurrent layers do that themselves.
     holdPadding: { make: holdPadding, toKeras: () => [], onnx: unchanged },
+    // An operation of Keras drops the mask of its tensor.
+    everyStep: {
+      make: everyStep,
+      toKeras: () => [{ className: 'Multiply', config: {}, operands: [1] }],
+      onnx: unchanged,
+    },
     repeatVector: { make: repeatVector, keras: { RepeatVector: { options: { n: count('steps') } } } },
     cudnnLSTM: { make: cudnnLSTM },
     cudnnGRU: { make: cudnnGRU },
@@ -337,7 +364,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     },
     lastStep: {
       make: lastStep,
-      keras: { GetItem: GET_ITEM },
+      keras: { GetItem: GET_ITEM, Split: SPLIT },
       toKeras: (layer) => (takesLastOfBackward(layer) ? undefined : [stepOfSequence(-1)]),
     },
     meanOverTime: {
@@ -443,17 +470,20 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
           plan: (at, { to }) => rearranged(at, to as readonly number[]),
         },
         Permute: {
+          pictures: 'films',
           options: { dims: stated('dims', (options, option) => String(options.value(option))) },
           plan: permuted,
         },
         ExpandDims: EXPAND_DIMS,
+        Squeeze: SQUEEZE,
       },
       toKeras: ({ definition: { config } }) => {
         const { from, to } = config as Readonly<Record<'from' | 'to', readonly number[]>>
+        const order = config['order']
+        const sizes = (form: readonly number[]) => form.map((size) => (size === 0 ? -1 : size))
         // The form of the input states the number of its steps.
-        const turned =
-          config['transposed'] === true ? [reshaped(from), { className: 'Permute', config: { dims: [2, 1] } }] : []
-        return [...turned, reshaped(to.map((size) => (size === 0 ? -1 : size)))]
+        const turned = order ? [reshaped(sizes(from)), { className: 'Permute', config: { dims: order } }] : []
+        return [...turned, reshaped(sizes(to))]
       },
     },
     stepFunction: {
@@ -533,7 +563,8 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       },
       toKeras: (layer) => {
         const { function: name, slope = 1 / 6, epsilon, exponent = 2, minimum, maximum } = layer.definition.config
-        if (name === 'log') return [{ className: 'Log', config: {}, operands: [] }]
+        const operation = FUNCTION_OPERATIONS[String(name)]
+        if (operation !== undefined) return [{ className: operation, config: {}, operands: [] }]
         if (name === 'power') return [{ className: 'Power', config: {}, operands: [exponent] }]
         if (name === 'clip') {
           const bounds = Object.entries({ Maximum: minimum, Minimum: maximum })
@@ -611,6 +642,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
             attention_axes: only([1]),
             use_gate: only(false),
             ...ignoring('dropout', 'flash_attention', 'query_shape', 'key_shape', 'value_shape', 'training'),
+            ...ignoring('return_attention_scores'),
             use_causal_mask: IS_CAUSAL,
           },
           weights: [
@@ -642,21 +674,18 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
     joinSteps: {
       make: joinSteps,
       keras: {
-        Concatenate: {
-          mask: 'normalizes',
-          options: { axis: only(1, -2) },
-          plan: ({ options, input, others, name }) => {
-            const all = [input, ...others]
-            const columns = all.map((each) => columnsOf(options, each))
-            if (all.some(({ isSequence }, k) => !isSequence || columns[k] !== columns[0]))
-              throw options.refused('all of its inputs must be sequences of as many columns')
-            const times = all.map(({ time }) => time ?? Number.NaN)
-            const time = times.reduce((sum, each) => sum + each, 0)
-            return { layers: [joinSteps(name)], time: Number.isNaN(time) ? undefined : time }
-          },
-        },
+        Concatenate: { mask: 'normalizes', pictures: 'films', options: ignoring('axis'), plan: concatenated },
       },
       toKeras: ({ others }) => [{ className: 'Concatenate', config: { axis: 1 }, takes: 1 + others.length }],
+    },
+    joinColumns: {
+      make: joinColumns,
+      toKeras: ({ definition: { config }, input, others, output }) => {
+        const rows = Number(config['rows'])
+        const before = [input, ...others].map((each) => reshaped([-1, rows, featuresOf(each) / rows]))
+        const joined = { className: 'Concatenate', config: { axis: -1 }, takes: before.length, before }
+        return [joined, reshaped([-1, featuresOf(output)])]
+      },
     },
     dotProduct: {
       make: dotProduct,

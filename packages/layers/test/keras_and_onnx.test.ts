@@ -92,7 +92,7 @@ describe('Keras', () => {
       conv1d({ filters: 3, kernelSize: 3, padding: 1 }),
       averagePool1d({ poolSize: 2, strides: 1, padding: 'same' }),
       spreadSteps({ croppedBefore: 1, croppedAfter: 1, repeats: 2, zerosBefore: 1, zerosAfter: 2 }),
-      rearrange({ from: [9, 3], to: [3, 9], transposed: true }),
+      rearrange({ from: [9, 3], to: [3, 9], order: [2, 1] }),
       rearrange({ from: [3, 9], to: [27] }),
       repeatVector({ steps: 2 }),
     ],

@@ -190,7 +190,8 @@ describe('gradients equal numerical differentiation to 1e-7', () => {
 
   test.each([
     ['sequences as vectors', { from: [TIME, FEATURES], to: [TIME * FEATURES] }],
-    ['columns as steps', { from: [TIME, FEATURES], to: [FEATURES, TIME], transposed: true }],
+    ['columns as steps', { from: [TIME, FEATURES], to: [FEATURES, TIME], order: [2, 1] }],
+    ['axes of vectors', { from: [TIME, 1, FEATURES], to: [FEATURES, TIME], order: [3, 2, 1] }],
     ['vectors as sequences', { from: [6], to: [3, 2] }],
   ])('rearrange: %s', async (_, options) => {
     using backend = openReferenceBackend({ dtype })

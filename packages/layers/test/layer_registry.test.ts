@@ -33,7 +33,8 @@ import { columnScale, columnSlope } from '../src/kinds/column_layers.js'
 import { convLstm } from '../src/kinds/conv_lstm.js'
 import { dotProduct } from '../src/kinds/dot_product.js'
 import { groupNorm } from '../src/kinds/group_norm.js'
-import { joinSteps } from '../src/kinds/join_steps.js'
+import { joinColumns, joinSteps } from '../src/kinds/join_steps.js'
+import { everyStep } from '../src/kinds/masking.js'
 import { timeSoftmax } from '../src/kinds/attention.js'
 import { rearrange } from '../src/kinds/rearrange.js'
 import { stepFunction } from '../src/kinds/step_function.js'
@@ -83,6 +84,8 @@ describe('layersFromConfig', () => {
     ['spreadSteps', spreadSteps({ repeats: 2, zerosAfter: 1 })],
     ['spreadRows', spreadRows({ height: 2, repeats: 2, isSpaced: true })],
     ['joinSteps', joinSteps({})],
+    ['joinColumns', joinColumns({ rows: 2 })],
+    ['everyStep', everyStep()],
     ['stepOf', stepOf({ step: 2 })],
     ['sumOverTime', sumOverTime({})],
     ['groupNorm', groupNorm({ groups: 2, channels: 4, epsilon: 0.125 })],

@@ -113,7 +113,7 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
         [
           averagePool1d({ poolSize: 2, strides: 1, padding: 'same' }),
           spreadSteps({ croppedBefore: 1, croppedAfter: 1, repeats: 2, zerosBefore: 1, zerosAfter: 2 }),
-          rearrange({ from: [9, 3], to: [3, 9], transposed: true }),
+          rearrange({ from: [9, 3], to: [3, 9], order: [2, 1] }),
           rearrange({ from: [3, 9], to: [27] }),
           repeatVector({ steps: 2 }),
         ],

@@ -19,6 +19,7 @@ import {
   kerasNetwork,
   type NetworkUse,
 } from './export_networks.js'
+import type { FileLayer } from './flat_graph.js'
 import { graphOf } from './keras_graph.js'
 import { described, type KerasConfig, type KerasLayer, overPictures, placeOf, readVariables } from './keras_layers.js'
 import { masksOf } from './keras_masks.js'
@@ -63,14 +64,21 @@ function isMasking({ kind, definition: { config } }: Layer): boolean {
 function checkMasks(layer: Layer, kerasModel: KerasConfig): void {
   const { maskZero, padding = maskZero } = layer.definition.config
   const refused = (kind: string) => noExport('Keras', { name: layer.name, kind: `${layer.kind} ${kind}` })
+  let isDropped = true
   try {
-    const masks = masksOf(graphOf({ path: layer.name, format: 'keras-archive', kerasModel }), '3', true)
+    const graph = graphOf({ path: layer.name, format: 'keras-archive', kerasModel })
+    const masks = masksOf(graph, '3', true)
+    isDropped = masks.some(({ drops }, at) => drops && !isEveryStep(graph.calls[at].layer))
     // Steps are moved together here.
-    if (padding === 'end' || masks.every(({ mask }) => mask !== 'end')) return
-  } catch {
-    throw refused('before layers that take its padding for steps')
-  }
+    if (!isDropped && (padding === 'end' || masks.every(({ mask }) => mask !== 'end'))) return
+  } catch {}
+  if (isDropped) throw refused('before layers that take its padding for steps')
   throw refused('of padding anywhere before an output of sequences')
+}
+
+/** Whether it is the operation of an `everyStep`, behind which there is no padding here either. */
+function isEveryStep({ className, config }: FileLayer): boolean {
+  return className === 'Multiply' && String(config['operands']) === String([null, 1])
 }
 
 /** A model of Keras that grows layer by layer. */
@@ -148,8 +156,9 @@ class KerasGraph {
     if (operands.length === 1) return { tensors: operands, taken: 1 }
     const isDot = merge === 'dot'
     if (isDot && output.isSequence) throw noExport('Keras', { name, kind: 'dot of sequences' })
-    const { keras: className } = MERGES[merge as MergeName]
-    return { tensors: [called(this.add({ className, config: isDot ? { axes: 1 } : {} }), operands)], taken: 1 }
+    const { keras: className, isOperation = false } = MERGES[merge as MergeName]
+    const own = { className, config: isDot ? { axes: 1 } : {}, ...(isOperation && { operands: [], isSpread: true }) }
+    return { tensors: [called(this.add(own), operands)], taken: 1 }
   }
 
   /** The last step of a network that gives its sequence to other layers: its last layer's state. */

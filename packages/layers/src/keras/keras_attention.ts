@@ -38,7 +38,7 @@ export const ATTENTION_OPTIONS = {
     ...stated('isScaled', (options, option, { score }) => options.flag(option, score === 'additive')),
     write: ({ isScaled = false, score }: LayerConfig) => isScaled === true || score === 'concat',
   },
-  ...ignoring('dropout', 'training'),
+  ...ignoring('dropout', 'training', 'return_attention_scores'),
   use_causal_mask: IS_CAUSAL,
 }
 

@@ -3,6 +3,7 @@ import { type Json, jsonRecord, uniqueKerasName } from '@cudnn-rnn/canonical/rul
 import type { WeightFile } from '@cudnn-rnn/interop'
 import { MERGES, type MergeName } from '../kinds/merges.js'
 import { type FileCall, type FileGraph, type FileLayer, type FileValue, flatGraph } from './flat_graph.js'
+import { composed, OF_OPERANDS } from './keras_composed.js'
 import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.js'
 
 export const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
@@ -16,79 +17,19 @@ export const MERGE_CLASSES: ReadonlyMap<string, MergeName> = new Map(
  * Whether a layer merges its operands alone, and not with numbers. A product over an axis, and sequences behind each other, are layers
  * that take several values.
  */
-export function isMerge({ className, config }: Pick<FileLayer, 'className' | 'config'>, ofSequences: boolean): boolean {
+export function isMerge(
+  { className, config }: Pick<FileLayer, 'className' | 'config'>,
+  ofSequences: boolean,
+  ofPictures = false,
+): boolean {
   const isLayer =
     (className === 'Dot' && (ofSequences || config['normalize'] === true)) ||
-    (className === 'Concatenate' && ofSequences && isOfSteps(config['axis']))
+    (className === 'Concatenate' && ofSequences && (ofPictures || isOfSteps(config['axis'])))
   return MERGE_CLASSES.has(className) && config['operands'] === undefined && !isLayer
 }
 
 function isOfSteps(axis: unknown): boolean {
   return axis === 1 || axis === -2
-}
-
-const WITH_NUMBERS = new Set([
-  'GetItem',
-  'Add',
-  'Subtract',
-  'Multiply',
-  'TrueDivide',
-  'Divide',
-  'Maximum',
-  'Minimum',
-  'Power',
-])
-
-/** One of the calls that compute an operation: its class, its options, and the inputs and calls that it takes, by their numbers. */
-type Step = readonly [className: string, config: Json, from: readonly number[]]
-
-const quotient = (): readonly Step[] => [
-  ['Power', { operands: [null, -1] }, [1]],
-  ['Multiply', {}, [0, 2]],
-]
-const squares = ({ axis, keepdims }: Json): readonly Step[] => [
-  ['Mean', { axis, keepdims: true }, [0]],
-  ['Subtract', {}, [0, 1]],
-  ['Square', {}, [2]],
-  ['Mean', { axis, keepdims }, [3]],
-]
-/** Sizes or axes without the batch. */
-const behindBatch = (values: unknown, first: unknown) =>
-  Array.isArray(values) && [first, null].includes(values[0]) ? values.slice(1) : values
-
-/** Operations that other classes compute together. */
-const COMPOSED: ReadonlyMap<string, (config: Json) => readonly Step[]> = new Map(
-  Object.entries({
-    TrueDivide: quotient,
-    Divide: quotient,
-    Var: squares,
-    Std: (config: Json): readonly Step[] => [...squares(config), ['Sqrt', {}, [4]]],
-    Reshape: ({ newshape }: Json): readonly Step[] => [['Reshape', { target_shape: behindBatch(newshape, -1) }, [0]]],
-    Transpose: ({ axes }: Json): readonly Step[] => [['Permute', { dims: behindBatch(axes, 0) }, [0]]],
-  }),
-)
-
-function composed(layer: FileLayer): FileLayer {
-  const { className, config, place } = layer
-  // An .h5 does not mark operations, of which one has the name of a layer.
-  const isOther = config['operands'] !== undefined || config['target_shape'] !== undefined
-  const steps = isOther ? undefined : COMPOSED.get(className)?.(config)
-  if (steps === undefined) return layer
-  const [[, , first]] = steps
-  const count = className.endsWith('Divide') ? 2 : first.length
-  const input = { className: 'InputLayer', config: {}, place }
-  const inputs = Array.from({ length: count }, (_, call) => ({ name: '', call }))
-  const calls = steps.map(([kind, own, from], k): FileCall => {
-    const name = `${textOf(config['name'], className)}${k === steps.length - 1 ? '' : `/${k}`}`
-    const values = from.map((call): FileValue => [call, 0])
-    return { layer: { className: kind, config: { ...own, name }, place, isOperation: true }, from: values, states: [] }
-  })
-  const model = {
-    calls: [...inputs.map(() => ({ layer: input, from: [], states: [] })), ...calls],
-    inputs,
-    outputs: [{ name: '', value: [count + steps.length - 1, 0] as const }],
-  }
-  return { ...layer, model }
 }
 
 const MODEL_CLASSES = new Set<unknown>(['Sequential', 'Functional', 'Model'])
@@ -338,7 +279,11 @@ function callsOf(config: Json, records: readonly Json[], layers: readonly FileLa
     if (calls.some((each) => JSON.stringify(each.options) !== JSON.stringify(options)))
       throw unknownLayer(labelOf(layer), 'all of its calls must have the same arguments')
     const name = String(record['name'] ?? jsonRecord(record['config'])?.['name'])
-    return { name, layer: composed({ ...layer, config: { ...layer.config, ...options } }), calls }
+    return {
+      name,
+      layer: composed({ ...layer, config: { ...layer.config, ...options } }, calls[0].sources.length),
+      calls,
+    }
   })
   const ends = namedTensors(config['output_layers']).map(({ tensor }) => tensor)
   const taken = all.flatMap(({ calls }) => calls.flatMap(({ sources, states }) => [...sources, ...states]))
@@ -442,7 +387,7 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
     else options[name] = value
   }
   if (RECURRENT_CLASSES.has(layer.className)) states.unshift(...tensors.splice(1))
-  const isOperation = WITH_NUMBERS.has(layer.className) && !isOld && tensors.includes(undefined)
+  const isOperation = OF_OPERANDS.has(layer.className) && !isOld && tensors.includes(undefined)
   if (isOperation) {
     const operands = [jsonRecord(call)?.['args']].flat()
     options['operands'] = operands.map((each) => (tensorOf(each) === undefined ? each : null))
@@ -451,7 +396,7 @@ function argumentsOf(layer: FileLayer, call: unknown, masks: Masks) {
   const all = [...tensors, ...states]
   const known = all.filter((each) => each !== undefined)
   const isMany =
-    MERGE_CLASSES.has(layer.className) || layer.model !== undefined || isOperation || WITH_NUMBERS.has(layer.className)
+    MERGE_CLASSES.has(layer.className) || layer.model !== undefined || isOperation || OF_OPERANDS.has(layer.className)
   const isAttention = ATTENTION.has(layer.className)
   const isKnown =
     known.length === all.length && known.length > 0 && (isAttention || isOperation || Object.keys(options).length === 0)

@@ -10,6 +10,8 @@ export interface MaskAt {
   readonly isMasked: boolean
   /** The layer's masked steps are seen, which by default repeat the output before them. */
   readonly holds: boolean
+  /** It takes masked steps for others. */
+  readonly drops: boolean
   /** A Bidirectional gives zeros there, as in tf.keras and Keras 3; Keras before 2.4 does not. */
   readonly zeroesSides: boolean
 }
@@ -20,7 +22,7 @@ interface Mask {
   readonly of: FileValue
   /** A layer leaves out its steps. */
   isUsed: boolean
-  /** A layer that takes its steps for others. */
+  /** A call that takes its steps for others, of which it reads several tensors. */
   dropped?: FileLayer
 }
 
@@ -54,6 +56,8 @@ export function masksOf({ calls, outputs }: FileGraph, version: string | undefin
     for (const [source] of from) readingHeads.set(source, [...(readingHeads.get(source) ?? []), at])
   }
   const isDoubtful: boolean[] = []
+  /** Masks that calls drop. */
+  const dropped: (Mask | undefined)[] = []
   for (const [at, { layer, from, states, mask: given }] of calls.entries()) {
     const taken = from.map(([source, tensor]) => (tensor === 0 ? masks[source] : undefined))
     const use = maskUseOf(layer)
@@ -78,7 +82,12 @@ export function masksOf({ calls, outputs }: FileGraph, version: string | undefin
     if (isMasked[at] && states.length > 0 && Number.isNaN(major))
       throw unknownLayer(labelOf(layer), 'the file must have the version of Keras for a mask beside initial states')
     if (mask !== undefined && isMasked[at]) mask.isUsed = true
-    if (use === 'ends' || isIgnored) for (const each of taken) if (each !== undefined) each.dropped ??= layer
+    const isMerged = isIgnored || (from.length > 1 && !isMerge(layer, true))
+    if (use === 'ends' || isIgnored)
+      for (const each of taken) {
+        if (each !== undefined && isMerged) each.dropped ??= layer
+        dropped[at] ??= each
+      }
     if (makesMask(layer)) masks[at] = { layer, of: from[0], isUsed: isKept }
     else if (use === 'passes' || (use === 'uses' && givesSequences(layer))) masks[at] = mask
   }
@@ -103,7 +112,8 @@ export function masksOf({ calls, outputs }: FileGraph, version: string | undefin
     )
       throw unknownLayer(labelOf(layer), `its steps that the mask of ${labelOf(mask.layer)} hides must not be read`)
     const holds = isMasked[at] && isSeen[at] && mask !== undefined
-    const none = { mask: 'none', isMasked: isMasked[at], holds, zeroesSides } as const
+    const drops = dropped[at]?.isUsed === true
+    const none = { mask: 'none', isMasked: isMasked[at], holds, drops, zeroesSides } as const
     if (mask?.layer !== layer) return none
     if (mask.isUsed && mask.dropped !== undefined)
       throw unknownLayer(

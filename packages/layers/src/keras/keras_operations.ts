@@ -13,7 +13,7 @@ import { relu6 } from './keras_functions.js'
 import { columnsOf, filled, ignoring, type KerasClass, type LayerAt, only, stepsOf, unlessNull } from './keras_row.js'
 
 /** An operation of Keras 3 in a functional model, which drops masks. `operands` of its call are null for a tensor. */
-const operation = (row: KerasClass): KerasClass => ({ isRead: true, ...row })
+export const operation = (row: KerasClass): KerasClass => ({ isRead: true, ...row })
 
 type Described = Parameters<typeof stepFunction>[0]
 
@@ -82,7 +82,7 @@ export const STEPWISE_OPERATIONS: Readonly<Record<string, KerasClass>> = {
     Softplus: activated('softplus'),
   },
   ...{ Silu: computed('silu'), Exp: computed('exponential'), Relu6: stepwise(relu6) },
-  ...{ Log: computed('log') },
+  ...{ Log: computed('log'), Sin: computed('sin'), Cos: computed('cos'), Sign: computed('sign') },
   ...Object.fromEntries(Object.entries(EXPONENTS).map(([name, exponent]) => [name, computed('power', { exponent })])),
   ...{ Clip: CLIP, Absolute: computed('relu', { slope: -1 }), Negative: computed('line', { slope: -1 }) },
 }
@@ -125,8 +125,14 @@ export const overTime = (
         ]
         return { layers: [dense({ units: 1, ...name })], values: () => values }
       }
-      if (!isSequence || (axis !== 1 && axis !== -2) || more.length > 0) throw options.wrong('axis', '1, of a sequence')
-      return { layers: kept(at, [pool(name)]) }
+      if (!isSequence || more.length > 0 || (axis !== 1 && axis !== -2 && !isOfColumns))
+        throw options.wrong('axis', 'one of 1, 2, -1, -2, of a sequence')
+      if (!isOfColumns) return { layers: kept(at, [pool(name)]) }
+      // Columns become steps, and steps columns.
+      const time = stepsOf(options, input)
+      const turned = rearrange({ from: [time, columns], to: [columns, time], order: [2, 1] })
+      const back = isKept ? [rearrange({ from: [time], to: [time, 1] })] : []
+      return { layers: [turned, pool(name), ...back] }
     },
   })
 
@@ -144,7 +150,7 @@ export const FLIP = operation({
 })
 
 /** Steps of a sequence: one of them, or those between two; columns between two are a product with a part of the unit matrix. */
-export const GET_ITEM = operation({
+export const GET_ITEM: KerasClass = operation({
   options: ignoring('operands'),
   plan: ({ options, input, name }) => {
     const features = columnsOf(options, input)
@@ -164,15 +170,8 @@ export const GET_ITEM = operation({
         'it must take steps of a sequence, or columns: [:, step], [:, first:last] or [..., first:last]',
       )
     if (!isAll(columns)) {
-      const places = Array.from({ length: features }, (_, k) => k).slice(columns[0], columns[1] ?? features)
-      const units = places.length
-      if (!isAll(taken) || units === 0) throw options.refused('the columns must be some of its input, in all steps')
-      const kernel = { data: filled([features, units], 0), shape: [features, units] }
-      for (const [k, place] of places.entries()) kernel.data[place * units + k] = 1
-      return {
-        layers: [dense({ units, ...name })],
-        values: () => [kernel, { data: filled([units], 0), shape: [units] }],
-      }
+      if (!isAll(taken)) throw options.refused('the columns must be some of its input, in all steps')
+      return columnsBetween({ options, name }, features, columns)
     }
     if (isAll(taken)) return { layers: [] }
     if (typeof taken === 'number') {
@@ -183,20 +182,62 @@ export const GET_ITEM = operation({
       const before = taken === -1 ? [] : [spreadSteps({ croppedAfter: -taken - 1 })]
       return { layers: [...before, lastStep({ of: 'sequence', ...name })] }
     }
-    const [first, last] = taken
-    const croppedBefore = first < 0 ? Math.max(0, stepsOf(options, input) + first) : first
-    const end = last === null || last < 0 ? 0 : Math.max(0, stepsOf(options, input) - last)
-    const croppedAfter = last !== null && last < 0 ? -last : end
-    if (input.time !== undefined && croppedBefore + croppedAfter >= input.time)
-      throw options.refused('the steps must be some of its input')
-    return { layers: [spreadSteps({ croppedBefore, croppedAfter, ...name })] }
+    return stepsBetween({ options, input, name }, taken)
+  },
+})
+
+type Between = readonly [first: number, last: number | null]
+
+/** Columns between two, by a part of the unit matrix. */
+function columnsBetween({ options, name }: Pick<LayerAt, 'options' | 'name'>, features: number, between: Between) {
+  const places = Array.from({ length: features }, (_, k) => k).slice(between[0], between[1] ?? features)
+  const units = places.length
+  if (units === 0) throw options.refused('the columns must be some of its input')
+  const kernel = { data: filled([features, units], 0), shape: [features, units] }
+  for (const [k, place] of places.entries()) kernel.data[place * units + k] = 1
+  return {
+    layers: [dense({ units, ...name })],
+    values: () => [kernel, { data: filled([units], 0), shape: [units] }],
+  }
+}
+
+function stepsBetween({ options, input, name }: Pick<LayerAt, 'options' | 'input' | 'name'>, [first, last]: Between) {
+  const croppedBefore = first < 0 ? Math.max(0, stepsOf(options, input) + first) : first
+  const end = last === null || last < 0 ? 0 : Math.max(0, stepsOf(options, input) - last)
+  const croppedAfter = last !== null && last < 0 ? -last : end
+  if (input.time !== undefined && croppedBefore + croppedAfter >= input.time)
+    throw options.refused('the steps must be some of its input')
+  return { layers: [spreadSteps({ croppedBefore, croppedAfter, ...name })] }
+}
+
+/** A part of a tensor along an axis: as many equal ones, or those between places. */
+export const SPLIT = operation({
+  options: ignoring('axis', 'indices_or_sections', 'part'),
+  plan: ({ options, input, name }) => {
+    const features = columnsOf(options, input)
+    const [axis, given, part] = ['axis', 'indices_or_sections', 'part'].map((each) => options.value(each))
+    const isOfColumns = axis === -1 || axis === (input.isSequence ? 2 : 1)
+    if (!isOfColumns && !(input.isSequence && (axis === 1 || axis === -2)))
+      throw options.wrong('axis', 'one of 1, 2, -1, -2')
+    const size = isOfColumns ? features : stepsOf(options, input)
+    const places = Array.isArray(given)
+      ? [0, ...given, size]
+      : Array.from({ length: Number(given) + 1 }, (_, k) => (k * size) / Number(given))
+    const between = places.slice(part as number, (part as number) + 2)
+    const isRight =
+      places.every((place, k) => Number.isSafeInteger(place) && place >= (places[k - 1] ?? 0)) && places.at(-1) === size
+    if (!isRight || between.length < 2 || between[0] === between[1])
+      throw options.wrong('indices_or_sections', `a divisor of ${size}, or rising integers below it`)
+    return isOfColumns
+      ? columnsBetween({ options, name }, features, between as unknown as Between)
+      : stepsBetween({ options, input, name }, between as unknown as Between)
   },
 })
 
 const ALL = [0, null] as const
 
 /** An index, or the first step of a slice and the one behind it; undefined for others. */
-function boundsOf(key: unknown): number | readonly [first: number, last: number | null] | undefined {
+function boundsOf(key: unknown): number | Between | undefined {
   if (Number.isSafeInteger(key)) return key as number
   const { class_name: kind, config } = (key ?? {}) as Readonly<Record<string, unknown>>
   const { start, stop, step } = (config ?? {}) as Readonly<Record<string, unknown>>
@@ -204,17 +245,3 @@ function boundsOf(key: unknown): number | readonly [first: number, last: number 
   if (kind !== '__slice__' || !isBound(start) || !isBound(stop) || (step ?? 1) !== 1) return undefined
   return [(start ?? 0) as number, (stop ?? null) as number | null]
 }
-
-/** A vector as a sequence of its numbers, or of one step. */
-export const EXPAND_DIMS = operation({
-  options: ignoring('axis'),
-  plan: ({ options, input, name }) => {
-    const features = columnsOf(options, input)
-    const axis = [options.value('axis')].flat()[0]
-    if (input.isSequence || (axis !== -1 && axis !== 1 && axis !== 2))
-      throw options.wrong('axis', '-1 or 1, of vectors')
-    const layers =
-      axis === 1 ? [repeatVector({ steps: 1, ...name })] : [rearrange({ from: [features], to: [features, 1], ...name })]
-    return { layers }
-  },
-})

@@ -18,6 +18,15 @@ const NAME_WITHIN = /^[A-Za-z0-9._/-]+$/
 
 const LAYERS = [...KERAS_CLASSES.keys(), ...RECURRENT_CLASSES, 'TimeDistributed', 'InputLayer']
 
+const TEXTS = 'it takes texts or hashes: save the model behind it, whose input is class ids or numbers'
+/** The way around classes that no file describes, or that take no numbers. */
+const WAYS = new Map([
+  ['Lambda', 'its function is code of Python: compute it by layers or keras.ops in Keras, and save the model again'],
+  ...['TextVectorization', 'StringLookup', 'IntegerLookup', 'Hashing', 'HashedCrossing'].map(
+    (name): [string, string] => [name, TEXTS],
+  ),
+])
+
 /** A layer of a file that is checked, before anything is read: as layers here, one behind the other. */
 export interface PlannedPart {
   readonly output: KerasSignal
@@ -101,7 +110,9 @@ export function plannedLayer(
     }
   }
   if (known === undefined) {
-    throw options.refused(`there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`)
+    const way =
+      WAYS.get(className) ?? `there must be a layer of its class here. The classes that exist are ${LAYERS.join(', ')}`
+    throw options.refused(way)
   }
   const takesFilms = known.pictures === 'films'
   if (height !== undefined && known.pictures !== true && !takesFilms) columnsOf(options, input)
@@ -145,11 +156,11 @@ function ofEachStep(
   variables: KerasVariables,
   { major, zeroesSides }: At,
 ): PlannedPart {
-  const none = { mask: 'none', isMasked: false, holds: false, zeroesSides, major } as const
+  const none = { mask: 'none', isMasked: false, holds: false, drops: false, zeroesSides, major } as const
   const { recurrent, output, layers, ...rest } = plannedLayer(layer, each, variables, none)
   const steps = each.time as number
   // The numbers of a step stay in their order.
-  const isSame = layers.every(({ kind, config }) => kind === 'rearrange' && config['transposed'] !== true)
+  const isSame = layers.every(({ kind, config }) => kind === 'rearrange' && config['order'] === undefined)
   if (output.isSequence && output.time === undefined)
     throw unknownLayer(labelOf(layer), 'it must give as many steps for each of its input')
   const rows = output.isSequence ? output.time : undefined

@@ -5,6 +5,7 @@ import { kerasMajor } from '@cudnn-rnn/interop/internal'
 import type { Backend } from '@cudnn-rnn/ops'
 import { networkOrder } from '../kinds/cell_layer.js'
 import type { MergeName } from '../kinds/merges.js'
+import { everyStep } from '../kinds/masking.js'
 import { stepFunction } from '../kinds/step_function.js'
 import type { Layer } from '../layer.js'
 import { NAME } from '../layer_build.js'
@@ -68,8 +69,8 @@ function restarting(described: unknown): unknown {
 }
 
 interface PlannedCall {
-  /** Numbers of its part; of a merge or an input none. */
-  readonly part?: number
+  /** Number of its part; of a merge the part behind it, if there is one, and of an input none. */
+  readonly part?: number | undefined
   readonly merge?: MergeName
   readonly name?: string | undefined
   readonly call: FileCall
@@ -105,19 +106,23 @@ function plannedGraph(file: WeightFile, graph: FileGraph): Planned {
       return { isSequence: false, features: unitsOf(parts[planned[source]?.part ?? -1], tensor, labelOf(layer)) }
     })
     const ofSequences = taken.some(({ isSequence }) => isSequence)
-    const merge = isMerge(layer, ofSequences) ? MERGE_CLASSES.get(layer.className) : undefined
+    const ofPictures = taken.some(({ height }) => height !== undefined)
+    const merge = isMerge(layer, ofSequences, ofPictures) ? MERGE_CLASSES.get(layer.className) : undefined
     if (layer.className === 'InputLayer') {
       signals.push(signalOf(options, shapeOf(layer.config), readers.get(at), variables))
       planned.push({ call })
     } else if (merge !== undefined) {
-      signals.push(mergedSignal(merge, options, taken))
+      const output = mergedSignal(merge, options, taken)
+      signals.push(output)
       const { name } = layer.config
-      planned.push({ call, merge, name: typeof name === 'string' && NAME.test(name) ? name : undefined })
+      const part = masks[at].drops ? parts.push({ output, layers: [everyStep()], stored: [] }) - 1 : undefined
+      planned.push({ call, merge, part, name: typeof name === 'string' && NAME.test(name) ? name : undefined })
     } else {
       const [first, ...others] = taken
       if (first === undefined) throw options.refused('it must take a tensor')
       const shared = known.get(layer)
-      const own = plannedLayer(layer, first, variables, { ...masks[at], major, others })
+      const made = plannedLayer(layer, first, variables, { ...masks[at], major, others })
+      const own = masks[at].drops ? { ...made, layers: [everyStep(), ...made.layers] } : made
       if (states.length > 0 && own.recurrent === undefined) throw options.refused('it must take no initial states')
       if (shared !== undefined && !isSame(parts[shared], own))
         throw options.refused('all of its calls must have inputs of one form')
@@ -156,8 +161,9 @@ function planOf(
     if (merge !== undefined) {
       nodes.push({ merge, name, from })
       refs[at] = [[inputs.length + nodes.length - 1, 0]]
-    } else if (part !== undefined) {
-      let [x, ...others] = from as [Ref, ...Ref[]]
+    }
+    if (part !== undefined) {
+      let [x, ...others] = (merge === undefined ? from : refs[at]) as [Ref, ...Ref[]]
       const ends: Ref[] = []
       for (const [k, { definition }] of made[part].entries()) {
         const isNetwork = (definition.states ?? 0) > 0

@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical/rules'
+import { codedRangeError, integerFrom } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 import { gathered } from './windows.js'
 
@@ -40,5 +40,27 @@ export const joinSteps = layer(
       return gathered(t, joined, { places, hasZeros: true }, input.features, [time, batch])
     },
   }),
+  MOST,
+)
+
+/** The columns of values behind each other in each of `rows` that a step has. */
+export const joinColumns = layer(
+  'joinColumns',
+  { rows: integerFrom(1) },
+  ({ rows }, input, others) => {
+    const features = others.reduce((sum, each) => sum + each.features, input.features)
+    return {
+      output: { ...input, features },
+      forward: (t, x, _, { others = [] }) => {
+        const values = [x, ...others.map((each) => t.value(each.x))]
+        const byRow = values.map((value) => {
+          const [time, batch, columns] = value.shape as readonly [number, number, number]
+          return t.reshape(value, [time, batch, rows, columns / rows])
+        })
+        const [time, batch] = x.shape as readonly [number, number]
+        return t.reshape(t.concat(byRow), [time, batch, features])
+      },
+    }
+  },
   MOST,
 )

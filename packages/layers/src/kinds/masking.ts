@@ -92,6 +92,20 @@ export function holdPadding(options: LayerOptions = {}): LayerDefinition {
   }))
 }
 
+/** Every step of a row, those past its length among them: behind it there are no masked steps. */
+export function everyStep(options: LayerOptions = {}): LayerDefinition {
+  checkLayerOptions('everyStep', options, LAYER_OPTIONS)
+  const row = { kind: 'everyStep', base: 'every_step', name: options.name, takes: SEQUENCE, config: {} }
+  return planned(row, (input) => ({
+    output: input,
+    outputLengths: (lengths) => lengths,
+    forward: (t, x, _, { lengths }) => {
+      const output = t.value(x)
+      return { output, ...(lengths && { lengths: new Int32Array(lengths.length).fill(output.shape[0] as number) }) }
+    },
+  }))
+}
+
 /** 1 past the lengths of rows that have steps, in the columns before `held`; else 0. */
 function paddingOf(dtype: FloatDType, shape: readonly number[], lengths: Int32Array, held = shape[2]) {
   const [time, batch, columns] = shape as readonly [number, number, number]

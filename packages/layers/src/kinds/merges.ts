@@ -12,6 +12,8 @@ export interface Merge {
   /** How many operands it takes. Default: any number. */
   readonly count?: number
   readonly join: (t: GradientTape, operands: readonly Value[]) => Value
+  /** Keras has an operation, and no layer. */
+  readonly isOperation?: boolean
 }
 
 type Fold = 'add' | 'subtract' | 'multiply' | 'maximum' | 'minimum'
@@ -47,6 +49,11 @@ export const MERGES = {
   },
   maximum: folded('maximum', 'Maximum'),
   minimum: folded('minimum', 'Minimum'),
+  /** The second value where the first is not 0, else the third. */
+  select: {
+    ...{ ...ADD, keras: 'Where', base: 'select', count: 3, isOperation: true },
+    join: (t, [condition, a, b]) => t.select(condition, a, b),
+  },
   dot: {
     ...{ keras: 'Dot', base: 'dot', rule: 'its operands must give columns of one number', count: 2 },
     features: ([a, b]) => (a === b ? 1 : undefined),
@@ -58,4 +65,4 @@ export const MERGES = {
 } satisfies Readonly<Record<string, Merge>> as Readonly<Record<MergeName, Merge>>
 
 /** The names of the ways to merge values. */
-export type MergeName = 'concat' | Fold | 'average' | 'dot'
+export type MergeName = 'concat' | Fold | 'average' | 'dot' | 'select'

@@ -1,7 +1,9 @@
-import { codedRangeError, FLAG, integerFrom, listOf, optional, where } from '@cudnn-rnn/canonical/rules'
+import { elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError, integerFrom, listOf, optional, where } from '@cudnn-rnn/canonical/rules'
 import { layer } from '../own_layer.js'
 
-const FORM = where(listOf(integerFrom(0)), '[T,E] or [E]', (sizes) => sizes.length < 3 && (sizes.at(-1) ?? 0) > 0)
+const formOf = (rule: string, most: number) =>
+  where(listOf(integerFrom(0)), rule, (sizes) => sizes.length <= most && (sizes.at(-1) ?? 0) > 0)
 
 /**
  * The numbers of each row in another form, in their order from row to row of [T,E]: a sequence as one vector, a vector as a
@@ -10,15 +12,16 @@ const FORM = where(listOf(integerFrom(0)), '[T,E] or [E]', (sizes) => sizes.leng
 export const rearrange = layer(
   'rearrange',
   {
-    /** The form of an input row. */
-    from: FORM,
+    /** The form of an input row, whose columns may be pictures. */
+    from: formOf('[T,E], [E] or sizes of pictures', 4),
     /** The form of an output row. */
-    to: FORM,
-    /** Columns become steps first. Default false. */
-    transposed: optional(FLAG),
+    to: formOf('[T,E] or [E]', 2),
+    /** The axes of `from`, from 1 on, in the order that they get first. */
+    order: optional(listOf(integerFrom(1))),
   },
-  ({ from, to, transposed = false }) => {
-    const [, columns = 1] = from
+  ({ from, to, order }) => {
+    const [, ...inner] = from
+    const columns = elementCount(inner)
     const features = to.at(-1) as number
     const isOpen = from[0] === 0
     const stepsOf = (length: number) => (isOpen ? (length * columns) / features : to[0])
@@ -27,7 +30,7 @@ export const rearrange = layer(
       outputLengths: (lengths) => lengths.map(stepsOf),
       forward: (t, x, _, { lengths }) => {
         const [first, batch] = x.shape as readonly [number, number]
-        const isSequence = from.length === 2
+        const isSequence = from.length > 1
         const isWrong = (length: number) => (isOpen ? (length * columns) % features !== 0 : length !== from[0])
         const wrong = isSequence ? [first, ...(lengths ?? [])].find(isWrong) : undefined
         if (wrong !== undefined) {
@@ -39,8 +42,9 @@ export const rearrange = layer(
           )
         }
         const rows = isSequence ? batch : first
-        const byRow = isSequence ? t.transpose(x, transposed ? [1, 2, 0] : [1, 0, 2]) : x
-        const formed = t.reshape(byRow, to.length === 2 ? [rows, stepsOf(first), features] : [rows, features])
+        const byRow = isSequence ? t.transpose(x, [1, 0, 2]) : x
+        const turned = order ? t.transpose(t.reshape(byRow, [rows, first, ...inner]), [0, ...order]) : byRow
+        const formed = t.reshape(turned, to.length === 2 ? [rows, stepsOf(first), features] : [rows, features])
         return to.length === 2 ? t.transpose(formed, [1, 0, 2]) : formed
       },
     }

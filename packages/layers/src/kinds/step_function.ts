@@ -68,6 +68,10 @@ const FUNCTIONS = {
   soft_shrink: (t, x) => t.subtract(x, t.maximum(t.minimum(x, 0.5), -0.5)),
   hard_shrink: (t, x) => t.multiply(x, t.greater(t.abs(x), 0.5)),
   log: (t, x) => t.log(x),
+  sin: (t, x) => t.sin(x),
+  cos: (t, x) => t.cos(x),
+  /** −1, 0 or 1. */
+  sign: (t, x) => t.subtract(t.greater(x, 0), t.less(x, 0)),
   power: (t, x, { exponent = 2 }) =>
     exponent === 2 ? t.square(x) : exponent === 0.5 ? t.sqrt(x) : t.power(x, exponent),
   clip: (t, x, { minimum, maximum }) => {

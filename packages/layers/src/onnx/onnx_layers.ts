@@ -30,6 +30,9 @@ export const ONNX_MERGES: Readonly<Record<MergeName, (graph: OnnxGraph, parts: r
   minimum: (graph, parts) => graph.node('Min', parts),
   subtract: (graph, parts) => graph.node('Sub', parts),
   multiply: (graph, parts) => parts.reduce((a, b) => graph.node('Mul', [a, b])),
+  select: (graph, [condition, ...parts]) => {
+    return graph.node('Where', [graph.node('Cast', [condition], { to: TYPES.bool }), ...parts])
+  },
   dot: (graph, parts) => graph.node('ReduceSum', [graph.node('Mul', parts), graph.integers(-1)]),
 }
 

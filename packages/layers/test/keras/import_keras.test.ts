@@ -749,9 +749,13 @@ describe('importKeras masks as Keras does', () => {
     expect([...zeros.data].slice(4)).toEqual([0, 0, 0, 0])
   })
 
-  test('a mask that a later layer drops while its padding is still there is refused', async () => {
-    const layers = [embedded, lstmOf({ return_sequences: true }), layer('MaxPooling1D', { name: 'pool', pool_size: 2 })]
-    expect(await refusalOf(layers, variables)).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'pool (MaxPooling1D)' }))
+  test('a layer that drops a mask takes masked steps for others, whose outputs are the last one before them', async () => {
+    const layers = [embedded, lstmOf({ return_sequences: true }), layer('MaxPooling1D', { pool_size: 2 })]
+    const rows = ids([3, 1, 0, 0], [2, 0, 0, 0])
+    const { data: steps } = await outputOf(layers.slice(0, 2), variables, rows)
+    const { data } = await outputOf(layers, variables, rows)
+    const places = Array.from({ length: 8 }, (_, k) => k + 4 * Math.floor(k / 4))
+    expect([...data]).toEqual(places.map((k) => Math.max(steps[k]!, steps[k + 4]!)))
   })
 
   test('a mask ends where the sequence does: RepeatVector begins another one', async () => {
