@@ -1,8 +1,9 @@
 import { codedTypeError } from './coded_error.js'
 
 /**
- * Adds methods by their names in other libraries: each refuses the call, and its message has the call to write here. The declarations lack
- * them, so the compiler refuses the same names.
+ * Adds methods by their names in other libraries: each refuses the call, and its message has the call to write here. The
+ * declarations lack them, so the compiler refuses the same names. Constructors call it, as a module that did so when it loads
+ * would stay in every bundle.
  *
  * @param owner the class, for the message ("a tape")
  * @param names other names, separated by spaces, by the call to write here; NAME in it is the other name
