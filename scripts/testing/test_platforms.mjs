@@ -1,10 +1,10 @@
-// Runs tests on platforms that this machine emulates, by default all: `node scripts/testing/test_platforms.mjs [--every-package] [--from PACKAGE] [--only PART] [PLATFORM]…`
+// Runs tests on platforms that this machine emulates, by default all: `node scripts/testing/test_platforms.mjs [--every-package] [--from PACKAGE] [--only PART] [--brief] [PLATFORM]…`
 //   win32-x64         native/cpu, the readers and writers of files and the program, under wine. Debian: the packages of scripts/build/cross.mjs, wine64
 //   linux-arm64-gnu   native/cpu and checkpoints under qemu. Debian: the same, qemu-user
 //   linux-x64-musl    native/cpu in Bun. Debian: the same, musl-tools
 //   linux-s390x-gnu   the readers and writers on a big-endian processor, under qemu. Debian: libstdc++6-s390x-cross qemu-user
 // --every-package runs the tests of all packages on Windows, --from leaves out the packages before one, such as packages/layers, to go on
-// with a run that stopped, and --only runs the tests whose path has a part. Node.js and Bun come from npm. A platform whose tools are
+// with a run that stopped, and --only runs the tests whose path has a part. --brief compiles the kernels in two thirds of the time. Node.js and Bun come from npm. A platform whose tools are
 // missing is skipped, and printed.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,6 +47,7 @@ const { values, positionals } = parseArgs({
     'every-package': { type: 'boolean' },
     from: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
+    brief: { type: 'boolean' },
   },
 })
 
@@ -116,7 +117,7 @@ async function testOn(name, { addon, tests: all, startsPrograms, budget, patienc
   const staged = addon && join(source, 'prebuilds', addon)
   try {
     if (staged !== undefined) {
-      const built = buildAddon(addon, keptFolder(addon))
+      const built = buildAddon(addon, keptFolder(addon), false, values.brief ? '-O1' : '-O3')
       const problems = checkAddon(addon, built)
       if (problems.length > 0) throw new Error(`${name}: ${problems.join('; ')}`)
       mkdirSync(staged, { recursive: true })

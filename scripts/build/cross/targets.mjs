@@ -129,14 +129,17 @@ export function keptFolder(platform) {
   return folder
 }
 
-const RELEASE = ['-DCMAKE_BUILD_TYPE=Release']
+const release = (optimization) => ['-DCMAKE_BUILD_TYPE=Release', `-DCUDNN_RNN_OPTIMIZATION=${optimization}`]
 const UNOPTIMIZED = [
   ...['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DNDEBUG'],
   ...['-DCUDNN_RNN_OPTIMIZATION=-O0', '-DCUDNN_RNN_VECTOR_KERNELS=OFF'],
 ]
 
-/** Compiles the addon for a platform in a folder, `work`; the path of the addon. Equal sources give equal bytes. */
-export function buildAddon(platform, work, isUnoptimized = false) {
+/**
+ * Compiles the addon for a platform in a folder, `work`, with kernels of an `optimization` unless nothing is optimized; the path of the
+ * addon. Equal sources give equal bytes.
+ */
+export function buildAddon(platform, work, isUnoptimized = false, optimization = '-O3') {
   const { arch, options, parts, link } = TARGETS[platform]
   const [folder, addon] = [join(work, 'build'), join(work, 'cudnn_rnn_cpu.node')]
   mkdirSync(folder, { recursive: true })
@@ -145,7 +148,8 @@ export function buildAddon(platform, work, isUnoptimized = false) {
   const flags = given.find((each) => each.startsWith('-DCMAKE_CXX_FLAGS=')) ?? '-DCMAKE_CXX_FLAGS='
   const maps = [folder, root].map((path) => shellWord(`-ffile-prefix-map=${path}=.`)).join(' ')
   run('cmake', [
-    ...['-G', 'Ninja', '-S', source, '-B', folder, '--log-level=WARNING', ...(isUnoptimized ? UNOPTIMIZED : RELEASE)],
+    ...['-G', 'Ninja', '-S', source, '-B', folder, '--log-level=WARNING'],
+    ...(isUnoptimized ? UNOPTIMIZED : release(optimization)),
     ...[`-DCMAKE_SYSTEM_PROCESSOR=${arch}`, ...given.filter((each) => each !== flags), `${flags} ${maps}`],
   ])
   const targets = (parts ?? ['cudnn_rnn_cpu']).flatMap((part) => ['--target', part])
