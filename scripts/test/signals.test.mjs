@@ -125,6 +125,12 @@ it('no other program installs a handler of signals: it would never run while the
   ])
 })
 
+it('each program handles errors of its standard output: without that, `| head` is an uncaught error', () => {
+  const programs = files.filter((file) => file.endsWith('/src/bin.ts'))
+  expect(programs.length).toBe(3)
+  expect(programs.filter((file) => !/\bstdout\.on\('error'/.test(textOf(file)))).toEqual([])
+})
+
 it('the scripts that start processes end them', () => {
   // Modules of such scripts or of tests, or a command of less than a second.
   const parts =

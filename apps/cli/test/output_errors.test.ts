@@ -8,11 +8,15 @@ import { temporaryDirectory, writeSmallText } from './small_run.js'
 
 usesProgram()
 
-/** Runs the program with a full disk as its standard output. */
-async function intoFullDisk(...args: readonly string[]): Promise<{ exitCode: number | null; stderr: string }> {
-  const full = openSync('/dev/full', 'w')
-  const child = spawn(process.execPath, [programPath, ...args], { stdio: ['ignore', full, 'pipe'] })
-  closeSync(full)
+/** Runs the program with a full disk as its standard output, or with a reader that leaves after it has read something. */
+async function into(
+  output: 'a full disk' | 'a closed pipe',
+  ...args: readonly string[]
+): Promise<{ exitCode: number | null; stderr: string }> {
+  const stdout = output === 'a full disk' ? openSync('/dev/full', 'w') : 'pipe'
+  const child = spawn(process.execPath, [programPath, ...args], { stdio: ['ignore', stdout, 'pipe'] })
+  if (typeof stdout === 'number') closeSync(stdout)
+  child.stdout?.once('data', () => child.stdout?.destroy())
   let stderr = ''
   child.stderr?.on('data', (piece) => {
     stderr += String(piece)
@@ -24,25 +28,19 @@ async function intoFullDisk(...args: readonly string[]): Promise<{ exitCode: num
 const REPORTED = /^error \[ERR_OUTPUT_FILE\]: Cannot write to standard output \(ENOSPC: [^\n]*\n$/
 
 it.runIf(process.platform === 'linux')('a full disk is one line with a code', async () => {
-  const { exitCode, stderr } = await intoFullDisk('layout')
+  const { exitCode, stderr } = await into('a full disk', 'layout')
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(REPORTED) })
 })
 
-it.runIf(process.platform === 'linux')(
-  'a training whose output is full saves before it ends',
-  async () => {
+it.runIf(process.platform === 'linux').each(['a full disk', 'a closed pipe'] as const)(
+  'a training whose output is %s saves before it ends',
+  async (output) => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     const sizes = ['--units', '6', '--embedding', '4', '--batch', '3', '--time', '6', '--steps', '100000', '--json']
-    const { exitCode, stderr } = await intoFullDisk(
-      'train',
-      '--text',
-      await writeSmallText(directory),
-      ...sizes,
-      '--out',
-      out,
-    )
-    expect({ exitCode, stderr }).toEqual({ exitCode: expect.any(Number), stderr: expect.stringMatching(REPORTED) })
+    const text = await writeSmallText(directory)
+    const { exitCode, stderr } = await into(output, 'train', '--text', text, ...sizes, '--out', out)
+    expect(stderr).toMatch(output === 'a full disk' ? REPORTED : /^$/)
     expect(exitCode).not.toBe(0)
     await access(join(out, 'checkpoint'))
   },

@@ -30,6 +30,7 @@ const tensorflow: Shapes = { 'rnn/lstm_cell/kernel': [5, 8], 'rnn/lstm_cell/bias
 describe('importWeights of a network that leaves tensors of its scope unread', () => {
   it.each<[string, WeightFile['format'], Shapes, Shapes, 'pytorch' | 'flax' | 'tensorflow' | 'mlx']>([
     ['a bias of another name', 'pytorch', pytorch, { 'rnn.bias': [8] }, 'pytorch'],
+    ['a bias alone in a scope', 'pytorch', pytorch, { 'rnnx.bias': [8] }, 'pytorch'],
     ['a module within', 'pytorch', pytorch, { 'rnn.norm.weight': [8] }, 'pytorch'],
     ['a normalization of a cell', 'safetensors', cell, { 'c.ln_ih.weight': [8], 'c.ln_ih.bias': [8] }, 'pytorch'],
     ['a bias of names of cs231n', 'npz', { Wx: [3, 8], Wh: [2, 8] }, { b: [8] }, 'mlx'],
@@ -49,7 +50,7 @@ describe('importWeights of a network that leaves tensors of its scope unread', (
   })
 
   it.each<[string, WeightFile['format'], Shapes]>([
-    ['layers around it', 'pytorch', { ...pytorch, 'fc.weight': [2, 2], 'rnnx.bias': [8] }],
+    ['layers around it', 'pytorch', { ...pytorch, 'fc.weight': [2, 2], 'rnnx.weight': [8, 2], 'rnnx.bias': [8] }],
     ['what exportWeights writes below its name', 'pytorch', { ...pytorch, 'rnn.embedding.weight': [9, 3] }],
     ['a network within', 'pytorch', { ...pytorch, 'rnn.inner.weight_ih_l0': [6, 3], 'rnn.inner.weight_hh_l0': [6, 2] }],
     ['averages', 'tensorflow', { ...tensorflow, 'rnn/lstm_cell/kernel/ExponentialMovingAverage': [5, 8] }],

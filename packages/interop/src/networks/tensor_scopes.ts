@@ -24,9 +24,26 @@ export function scopesOf(tensors: readonly StoredTensor[]): string[] {
   return [...new Set(tensors.map(({ name }) => scopeOf(name).replace(ADAPTED, '')))]
 }
 
+/** The scope of a variable, without what TensorFlow's object checkpoints append to its name. */
+function moduleOf(name: string): string {
+  return scopeOf(name.replace(/\/\.ATTRIBUTES\/VARIABLE_VALUE$/, ''))
+}
+
+function isLoneBias({ name, shape }: StoredTensor, members: ReadonlyMap<string, readonly StoredTensor[]>): boolean {
+  return shape.length === 1 && /bias/i.test(name) && members.get(moduleOf(name))?.length === 1
+}
+
+/** Whether an interpretation has fewer biases than matrices, and matrices that the bias fits. */
+function lacksBias({ tensors }: Interpretation, bias: StoredTensor): boolean {
+  const matrices = tensors.filter(({ shape }) => shape.length === 2)
+  const fits = matrices.some(({ shape }) => shape.includes(bias.shape[0] ?? 0))
+  return fits && tensors.length < 2 * matrices.length
+}
+
 /**
  * For each interpretation the tensors of its scopes that it does not explain, and no network of another scope does. Another
  * value of a variable, such as its moving average, has the variable's shape, a name below its, and belongs to no network.
+ * A bias alone in its scope may be of any network that lacks one of its size: few other layers have a bias without a matrix.
  */
 export function unexplained(
   interpretations: readonly Interpretation[],
@@ -43,8 +60,14 @@ export function unexplained(
     }
   }
   const left = new Map<Interpretation, StoredTensor[]>()
+  const members = new Map<string, StoredTensor[]>()
+  for (const tensor of tensors) listIn(members, moduleOf(tensor.name)).push(tensor)
   for (const tensor of tensors) {
     const own = owners.get(tensor.name) ?? []
+    if (own.length === 0 && isLoneBias(tensor, members)) {
+      for (const each of interpretations) if (each.scopes && lacksBias(each, tensor)) listIn(left, each).push(tensor)
+      continue
+    }
     const scopes = [...scopesAround(tensor.name)]
     if (scopes.some((scope) => shapes.get(scope.slice(0, -1)) === String(tensor.shape))) continue
     const inside = scopes.filter((scope) => byScope.has(scope) && !AROUND.test(tensor.name.slice(scope.length)))

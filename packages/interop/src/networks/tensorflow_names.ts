@@ -59,17 +59,17 @@ export function tensorflowInterpretations(
   const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
   const own = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix))
   const scopes = new Set(own.map(({ prefix }) => prefix))
-  const cells = own.map((group) => ({ ...group, ...placeOf(group), reverse: readsBackward(group.prefix, scopes) }))
+  const cells = own
+    .filter(isWholeCell)
+    .map((group) => ({ ...group, ...placeOf(group), reverse: readsBackward(group.prefix, scopes) }))
   const networks = new Map<string, Cell[]>()
   for (const cell of cells) listIn(networks, cell.network).push(cell)
   const found = [
     ...[...networks].flatMap(([name, members]) => wholes(name, members)),
     ...cells.filter(isBlockCell).flatMap((cell) => blockCellInterpretation(cell, options) ?? []),
   ]
-  const read = new Set(found.flatMap((each) => each.tensors))
   // In a file of another format they may be left over from a graph that TensorFlow made.
-  const parts =
-    format === 'tensorflow' ? own.filter((cell) => ![...cell.tensors.values()].some((each) => read.has(each))) : []
+  const parts = format === 'tensorflow' ? own.filter((cell) => !isWholeCell(cell)) : []
   return [...found, ...parts.map((cell) => partOfCell(path, cell))]
 
   function wholes(name: string, members: readonly Cell[]): Interpretation[] {
@@ -81,7 +81,52 @@ export function tensorflowInterpretations(
   }
 }
 
-/** A cell of which a matrix is missing or has another shape. */
+/** Whether a cell has all of its variables, each of the shape that the cell's sizes give it. TensorFlow's cells have biases. */
+function isWholeCell(group: StoredGroup): boolean {
+  const shapes = shapesOfCell(group)
+  return (
+    shapes !== undefined &&
+    Object.keys(shapes).length === group.tensors.size &&
+    Object.entries(shapes).every(([name, shape]) => String(group.tensors.get(name)?.shape) === String(shape))
+  )
+}
+
+/** The shapes of all variables of a cell by the sizes of its first matrix. */
+function shapesOfCell({ prefix, tensors }: StoredGroup): Readonly<Record<string, readonly number[]>> | undefined {
+  const split = tensors.get('candidate/input_projection/kernel')?.shape
+  if (isMatrix(split)) {
+    const [I, H] = split
+    const projections = { 'candidate/input_projection/kernel': [I, H], 'candidate/hidden_projection/kernel': [H, H] }
+    const biases = { 'candidate/input_projection/bias': [H], 'candidate/hidden_projection/bias': [H] }
+    return { ...projections, ...biases, 'gates/kernel': [I + H, 2 * H], 'gates/bias': [2 * H] }
+  }
+  const [gates, gatesBias, candidate, candidateBias] = tensors.has('w_c')
+    ? (['w_ru', 'b_ru', 'w_c', 'b_c'] as const)
+    : (['gates/kernel', 'gates/bias', 'candidate/kernel', 'candidate/bias'] as const)
+  const kernel = (tensors.get(candidate) ?? tensors.get('kernel'))?.shape
+  if (!isMatrix(kernel)) return undefined
+  const [rows, width] = kernel
+  if (tensors.has(candidate)) {
+    if (rows <= width) return undefined
+    return {
+      [gates]: [rows, 2 * width],
+      [gatesBias]: [2 * width],
+      [candidate]: [rows, width],
+      [candidateBias]: [width],
+    }
+  }
+  const H = /basic_rnn_cell(?:_\d+)?$/.test(prefix) ? width : width / 4
+  const P = tensors.get('projection/kernel')?.shape[1]
+  if (!Number.isInteger(H) || rows <= (P ?? H)) return undefined
+  return {
+    kernel: [rows, width],
+    bias: [width],
+    ...(P !== undefined && { 'projection/kernel': [H, P] }),
+    ...(PEEPHOLES.some((name) => tensors.has(name)) && Object.fromEntries(PEEPHOLES.map((name) => [name, [H]]))),
+  }
+}
+
+/** A cell of which a variable is missing or has another shape. */
 function partOfCell(path: string, { prefix, tensors }: StoredGroup): Interpretation {
   const stored = [...tensors.values()]
   const reason = `its variables must be those of a cell of TensorFlow: current ones are ${inWords(stored)}`
@@ -111,7 +156,7 @@ interface WholeSizes extends Sizes {
 function sizesOfWhole(cells: readonly Cell[]): WholeSizes | undefined {
   const [first] = cells
   const sizes = first && sizesOf(first)
-  if (first === undefined || sizes === undefined) return cells.length === 1 ? NO_SIZES : undefined
+  if (first === undefined || sizes === undefined) return undefined
   const directions = cells.some(({ isBackward }) => isBackward) ? 2 : 1
   const { numUnits, numProj } = sizes.options
   const isWhole = cells.every((cell, index) => {
@@ -168,9 +213,6 @@ interface Sizes {
   readonly modes: readonly CellMode[]
   readonly options: Pick<RnnOptions, 'numUnits' | 'inputSize' | 'numProj'>
 }
-
-/** A lone group without the matrices of a cell is not a network. */
-const NO_SIZES: WholeSizes = { modes: [], options: { numUnits: 0, inputSize: 0 }, directions: 1, numLayers: 0 }
 
 function sizesOf({ tensors }: Cell): Sizes | undefined {
   const candidate = tensors.get('candidate/input_projection/kernel')?.shape

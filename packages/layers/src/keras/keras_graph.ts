@@ -100,9 +100,18 @@ function modelOf(model: Json, at: Within): FileGraph {
     const nested = modelWithin(record, layer, at)
     return nested === undefined ? layer : { ...layer, model: nested }
   })
-  return kind === 'Sequential'
-    ? chainOf(model, layers)
-    : linked(path, jsonRecord(config) ?? {}, callsOf(jsonRecord(config) ?? {}, records, layers, masks))
+  if (kind !== 'Sequential')
+    return linked(path, jsonRecord(config) ?? {}, callsOf(jsonRecord(config) ?? {}, records, layers, masks))
+  const giver = layers.find(returnsState)
+  if (giver === undefined) return chainOf(model, layers)
+  const options = new KerasOptions(giver.className, giver.config)
+  throw options.refused('layers of a Sequential must give one output, without states: save a functional model')
+}
+
+/** Whether a recurrent layer gives its final states beside its output. */
+export function returnsState({ config }: FileLayer): boolean {
+  const inner = jsonRecord(jsonRecord(config['layer'])?.['config'])
+  return (inner ?? config)['return_state'] === true
 }
 
 /** How a `Bidirectional` joins its outputs. */

@@ -12,7 +12,7 @@ import { NAME } from '../layer_build.js'
 import { KERAS_CLASSES } from '../layer_table.js'
 import { LayersModel } from '../model/layers_model.js'
 import { CHAIN, type GraphPlan, isChain, type PlanNode, type Ref } from '../model/model_graph.js'
-import { graphOf, isMerge, MERGE_CLASSES, shapeOf } from './keras_graph.js'
+import { graphOf, isMerge, MERGE_CLASSES, returnsState, shapeOf } from './keras_graph.js'
 import type { FileCall, FileGraph, FileLayer, FileValue } from './flat_graph.js'
 import { masksOf } from './keras_masks.js'
 import { KerasOptions, labelOf, notAModel, unknownLayer } from './keras_options.js'
@@ -201,11 +201,6 @@ function planOf(
   if (!isChain(plan)) return plan
   const [[input], [output]] = [plan.inputs, plan.outputs]
   return { ...plan, inputs: [{ ...input, name: CHAIN.input }], outputs: [{ ...output, name: CHAIN.output }] }
-}
-
-function returnsState({ config }: FileLayer): boolean {
-  const inner = jsonRecord(jsonRecord(config['layer'])?.['config'])
-  return (inner ?? config)['return_state'] === true
 }
 
 function unitsOf(planned: PlannedPart | undefined, tensor: number, reader: string): number {

@@ -580,6 +580,11 @@ describe('importKeras refuses with ERR_UNKNOWN_LAYER, naming the layer', () => {
   }
   const gates = { recurrent_activation: 'sigmoid', reset_after: true }
 
+  test('a layer of a Sequential that gives its states beside its output', async () => {
+    const refusal = await refusalOf([inputLayer(null, 2), gru({ ...gates, return_state: true })], gruVariables)
+    expect(refusal).toEqual(coded('ERR_UNKNOWN_LAYER', { layer: 'gru (GRU)' }))
+  })
+
   test('a layer that keeps its state between batches, unless its calls may begin with zeros', async () => {
     const layers = [inputLayer(null, 2), gru({ ...gates, stateful: true })]
     const refusal = await refusalOf(layers, gruVariables)
