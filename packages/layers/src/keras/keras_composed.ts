@@ -7,23 +7,27 @@ type Step = readonly [className: string, config: Json, from: readonly number[]]
 /** The calls of an operation of `count` tensors; undefined for options that they do not compute. */
 type Composition = (config: Json, count: number) => readonly Step[] | undefined
 
-const withNumber = (className: string, ...operands: readonly unknown[]) => [className, { operands }] as const
-const activated = (activation: string): readonly Step[] => [['Activation', { activation }, [0]]]
-const constant = (value: unknown, from: number): Step => ['Clip', { x_min: value, x_max: value }, [from]]
+/** A call of the one before it: a class without options, or with some. */
+type Link = string | readonly [className: string, config: Json]
+
+/** Calls one behind the other, of which the first takes the value `from` and the others are counted from `next` on. */
+const chain = (links: readonly Link[], from = 0, next = 1): readonly Step[] =>
+  links.map((link, k): Step => {
+    const [className, config = {}] = typeof link === 'string' ? [link] : link
+    return [className, config, [k === 0 ? from : next + k - 1]]
+  })
+
+const withNumber = (className: string, ...operands: readonly unknown[]): Link => [className, { operands }]
+const activated = (activation: string): readonly Step[] => chain([['Activation', { activation }]])
+const constant = (value: unknown): Link => ['Clip', { x_min: value, x_max: value }]
 
 const quotient: Composition = ({ operands }) =>
-  operands === undefined
-    ? [
-        [...withNumber('Power', null, -1), [1]],
-        ['Multiply', {}, [0, 2]],
-      ]
-    : undefined
+  operands === undefined ? [...chain([withNumber('Power', null, -1)], 1), ['Multiply', {}, [0, 2]]] : undefined
 
 const squares = ({ axis, keepdims }: Json): readonly Step[] => [
   ['Mean', { axis, keepdims: true }, [0]],
   ['Subtract', {}, [0, 1]],
-  ['Square', {}, [2]],
-  ['Mean', { axis, keepdims }, [3]],
+  ...chain(['Square', ['Mean', { axis, keepdims }]], 2, 3),
 ]
 
 /** Sizes or axes without the batch. */
@@ -38,40 +42,28 @@ const turned = (...axes: readonly unknown[]): readonly Step[] | undefined =>
     ? [['Permute', { dims: [2, 1] }, [0]]]
     : undefined
 
-/** 1 where the sign of a − b, which the steps take as the call `count`, is the one that is compared. */
+/** 1 where the sign of a − b, from which the steps follow, is the one that is compared. */
 const compared =
-  (...steps: readonly (readonly [className: string, config: Json])[]): Composition =>
+  (...links: readonly Link[]): Composition =>
   ({ operands }, count) => [
     ['Subtract', operands === undefined ? {} : { operands }, Array.from({ length: count }, (_, k) => k)],
-    ['Sign', {}, [count]],
-    ...steps.map(([className, config], k): Step => [className, config, [count + 1 + k]]),
+    ...chain(['Sign', ...links], count, count + 1),
   ]
-const [above, below] = [
-  ['Clip', { x_min: 0, x_max: 1 }],
-  ['Clip', { x_min: -1, x_max: 0 }],
-] as const
+const above: Link = ['Clip', { x_min: 0, x_max: 1 }]
+const below: Link = ['Clip', { x_min: -1, x_max: 0 }]
 const NOT = withNumber('Subtract', 1, null)
+/** Values other than 0 are true. */
+const TRUTH = ['Sign', 'Square']
 
-/** Of values that count as true unless they are 0. */
 const logical =
   (className: string): Composition =>
   ({ operands }, count) =>
     operands === undefined && count === 2
-      ? [
-          ...[0, 1].flatMap((k): Step[] => [
-            ['Sign', {}, [k]],
-            ['Square', {}, [2 + 2 * k]],
-          ]),
-          [className, {}, [3, 5]],
-        ]
+      ? [...chain(TRUTH, 0, 2), ...chain(TRUTH, 1, 4), [className, {}, [3, 5]]]
       : undefined
 
 /** The least value is the greatest of the others' negatives. */
-const least = (config: Json): readonly Step[] => [
-  ['Negative', {}, [0]],
-  ['Max', config, [1]],
-  ['Negative', {}, [2]],
-]
+const least: Composition = (config) => chain(['Negative', ['Max', config], 'Negative'])
 
 /** A product of two tensors that sums over one axis; the result has the axes of one, and then of the other. */
 const einsum: Composition = ({ subscripts }) => {
@@ -123,17 +115,15 @@ const COMPOSED: ReadonlyMap<string, Composition> = new Map(
             : undefined,
       ]),
     ),
-    Elu: ({ alpha }) => [['ELU', { alpha }, [0]]],
-    LeakyRelu: ({ negative_slope: slope }) => [['LeakyReLU', { negative_slope: slope }, [0]]],
+    Elu: ({ alpha }) => chain([['ELU', { alpha }]]),
+    LeakyRelu: ({ negative_slope: slope }) => chain([['LeakyReLU', { negative_slope: slope }]]),
     Gelu: ({ approximate }) =>
       approximate === false
         ? activated('gelu')
         : [
-            [...withNumber('Power', null, 3), [0]],
-            [...withNumber('Multiply', null, 0.044715), [1]],
+            ...chain([withNumber('Power', null, 3), withNumber('Multiply', null, 0.044715)]),
             ['Add', {}, [0, 2]],
-            [...withNumber('Multiply', null, Math.sqrt(8 / Math.PI)), [3]],
-            ['Sigmoid', {}, [4]],
+            ...chain([withNumber('Multiply', null, Math.sqrt(8 / Math.PI)), 'Sigmoid'], 3, 4),
             ['Multiply', {}, [0, 5]],
           ],
     Glu: ({ axis }) => [
@@ -141,54 +131,38 @@ const COMPOSED: ReadonlyMap<string, Composition> = new Map(
       ['Sigmoid', {}, [2]],
       ['Multiply', {}, [1, 3]],
     ],
-    Log1p: () => [
-      [...withNumber('Add', null, 1), [0]],
-      ['Log', {}, [1]],
-    ],
-    Expm1: () => [
-      ['Exp', {}, [0]],
-      [...withNumber('Add', null, -1), [1]],
-    ],
+    Log1p: () => chain([withNumber('Add', null, 1), 'Log']),
+    Expm1: () => chain(['Exp', withNumber('Add', null, -1)]),
     TrueDivide: quotient,
     Divide: quotient,
     Var: squares,
     Std: (config) => [...squares(config), ['Sqrt', {}, [4]]],
     Norm: ({ ord, axis, keepdims }) =>
-      ord === null || ord === 2
-        ? [
-            ['Square', {}, [0]],
-            ['Sum', { axis, keepdims }, [1]],
-            ['Sqrt', {}, [2]],
-          ]
-        : undefined,
-    Amax: (config) => [['Max', config, [0]]],
+      ord === null || ord === 2 ? chain(['Square', ['Sum', { axis, keepdims }], 'Sqrt']) : undefined,
+    Amax: (config) => chain([['Max', config]]),
     Amin: least,
     Min: least,
     Greater: compared(above),
-    Less: compared(below, ['Negative', {}]),
+    Less: compared(below, 'Negative'),
     GreaterEqual: compared(below, withNumber('Add', null, 1)),
     LessEqual: compared(above, NOT),
-    NotEqual: compared(['Square', {}]),
-    Equal: compared(['Square', {}], NOT),
+    NotEqual: compared('Square'),
+    Equal: compared('Square', NOT),
     LogicalAnd: logical('Multiply'),
     LogicalOr: logical('Maximum'),
-    LogicalNot: () => [
-      ['Sign', {}, [0]],
-      ['Square', {}, [1]],
-      [...NOT, [2]],
-    ],
+    LogicalNot: () => chain([...TRUTH, NOT]),
     Where: ({ operands }, count) => {
       const given = Array.isArray(operands) ? operands : [null, null, null]
       if (given.length !== 3 || given[0] !== null) return undefined
       let next = 0
       let made = count
       const steps: Step[] = []
-      const from = given.map((value) => (value === null ? next++ : steps.push(constant(value, 0)) && made++))
+      const from = given.map((value) => (value === null ? next++ : steps.push(...chain([constant(value)])) && made++))
       return [...steps, ['Where', {}, from]]
     },
-    Cast: ({ dtype }) => (dtype === 'float32' || dtype === 'float64' ? [['Identity', {}, [0]]] : undefined),
-    ZerosLike: () => [constant(0, 0)],
-    OnesLike: () => [constant(1, 0)],
+    Cast: ({ dtype }) => (dtype === 'float32' || dtype === 'float64' ? chain(['Identity']) : undefined),
+    ZerosLike: () => chain([constant(0)]),
+    OnesLike: () => chain([constant(1)]),
     // Axes of sequences alone.
     Matmul: () => [['Dot', { axes: [2, -2] }, [0, 1]]],
     Einsum: einsum,
@@ -197,8 +171,8 @@ const COMPOSED: ReadonlyMap<string, Composition> = new Map(
       const each = Array.from({ length: count }, (_, k): Step => ['ExpandDims', { axis }, [k]])
       return [...each, ['Concatenate', { axis }, each.map((_, k) => count + k)]]
     },
-    Reshape: ({ newshape }) => [['Reshape', { target_shape: behindBatch(newshape, -1) }, [0]]],
-    Transpose: ({ axes }) => [['Permute', { dims: behindBatch(axes, 0) }, [0]]],
+    Reshape: ({ newshape }) => chain([['Reshape', { target_shape: behindBatch(newshape, -1) }]]),
+    Transpose: ({ axes }) => chain([['Permute', { dims: behindBatch(axes, 0) }]]),
     Swapaxes: ({ axis1, axis2 }) => turned(axis1, axis2),
     Moveaxis: ({ source, destination }) => turned(source, destination),
   }),

@@ -89,6 +89,8 @@ function modelOf(model: Json, at: Within): FileGraph {
     const place = `${at.place}layers/${uniqueKerasName(places, className)}`
     const own = jsonRecord(record['config']) ?? {}
     const config = prefix === '' ? own : { ...own, name: prefix + textOf(own['name'], className) }
+    if (isOwn(record))
+      throw unknownLayer(labelOf({ className, config }), 'it must be a class of Keras: another class has that name')
     const isOperation = /^keras\.(?:src\.)?ops\b/.test(textOf(record['module'], ''))
     const layer = { className, config, place, isOperation }
     const normalized = className === 'SpectralNormalization' ? jsonRecord(config['layer']) : undefined
@@ -112,6 +114,12 @@ function modelOf(model: Json, at: Within): FileGraph {
 export function returnsState({ config }: FileLayer): boolean {
   const inner = jsonRecord(jsonRecord(config['layer'])?.['config'])
   return (inner ?? config)['return_state'] === true
+}
+
+/** Whether a class is not of Keras: its name says nothing about what it computes. */
+function isOwn({ module, registered_name: registered }: Json): boolean {
+  const isOther = typeof module === 'string' && !/^(?:keras|tf_keras|tensorflow)(?:\.|$)/.test(module)
+  return isOther || textOf(registered, '').includes('>')
 }
 
 /** How a `Bidirectional` joins its outputs. */

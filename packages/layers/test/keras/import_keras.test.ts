@@ -111,6 +111,16 @@ describe('importKeras computes in closed form', () => {
     await expect(outputOf(layers, variables, doubles([1, 2], 5, 7))).rejects.toThrow(rule)
   })
 
+  test.each([
+    ['of another module', { ...layer('Softmax'), module: 'my_layers' }, 'must be a class of Keras'],
+    ['that is registered', { ...layer('Softmax'), registered_name: 'own>Softmax' }, 'must be a class of Keras'],
+    ['of Python code', layer('Lambda'), 'compute it by layers or keras.ops'],
+    ['of texts', layer('TextVectorization'), 'save the model behind it'],
+  ])('a class is refused %s, whatever its name', async (_, own, rule) => {
+    const refusal = await refusalOf([inputLayer(2), own])
+    expect(refusal).toEqual(coded('ERR_UNKNOWN_LAYER', { message: expect.stringContaining(rule) }))
+  })
+
   test('Dense layers of one class at the places that Keras numbers in the order of the model', async () => {
     const layers = [
       inputLayer(1),
