@@ -9,7 +9,7 @@ import { filesBelow } from '../workspace.mjs'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The functions, with the place of the options among their arguments. */
-const CHECKS = { checkOptions: 1, checkCellOptions: 2 }
+const CHECKS = { checkOptions: 1, checkCellOptions: 2, checkLayerOptions: 1 }
 
 /** Lines of a source that read an object after a check of it in the same function. */
 function readsAgain(text) {

@@ -55,9 +55,9 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
  * ```
  */
 export async function exportWeights(networks: readonly NetworkToExport[], options: ExportOptions): Promise<Uint8Array> {
-  checkArguments('export weights', { networks }, { networks: listOf(fields(NETWORK_FIELDS)) })
+  const { networks: own } = checkArguments('export weights', { networks }, { networks: listOf(fields(NETWORK_FIELDS)) })
   const { format } = checkOptions('export weights', options, OPTIONS)
-  return WRITERS[format](networks)
+  return WRITERS[format](own)
 }
 
 /** The networks as PyTorch's state dict, `<name>.weight_ih_l0` and so on. */

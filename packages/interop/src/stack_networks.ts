@@ -53,12 +53,12 @@ const NETWORKS = listOf(
  * ```
  */
 export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNetwork {
-  checkArguments('stack networks', { networks }, { networks: NETWORKS })
-  for (const { descriptor } of networks) checkDescriptor(descriptor)
-  const [first] = networks
+  const { networks: own } = checkArguments('stack networks', { networks }, { networks: NETWORKS })
+  for (const { descriptor } of own) checkDescriptor(descriptor)
+  const [first] = own
   if (first === undefined) throw refused('there must be at least one network', 0)
   let expected = first.descriptor.inputSize
-  for (const [index, { descriptor, reverse, name }] of networks.entries()) {
+  for (const [index, { descriptor, reverse, name }] of own.entries()) {
     for (const key of ['cellMode', 'numUnits', 'direction', 'numProj', 'cellClip', 'biasMode'] as const) {
       if (descriptor[key] === first.descriptor[key]) continue
       throw refused(`every ${key} must be ${String(first.descriptor[key])}`, `${String(descriptor[key])} of ${name}`)
@@ -73,19 +73,19 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
     }
     expected = outputSize(descriptor)
   }
-  const numLayers = networks.reduce((sum, { descriptor }) => sum + descriptor.numLayers, 0)
+  const numLayers = own.reduce((sum, { descriptor }) => sum + descriptor.numLayers, 0)
   return {
-    name: networks.map(({ name }) => name).join('+'),
+    name: own.map(({ name }) => name).join('+'),
     convention: first.convention,
     descriptor: createRnnDescriptor({ ...first.descriptor, numLayers, dropout: 0, seed: 0 }),
     canonical: {
-      weights: networks.flatMap(({ canonical }) => canonical.weights),
-      biases: networks.flatMap(({ canonical }) => canonical.biases),
+      weights: own.flatMap(({ canonical }) => canonical.weights),
+      biases: own.flatMap(({ canonical }) => canonical.biases),
     },
     reverse: false,
-    inputs: stackedInputs(networks),
-    tensorNames: networks.flatMap(({ tensorNames }) => tensorNames),
-    notes: [...new Set(networks.flatMap(({ notes }) => notes))],
+    inputs: stackedInputs(own),
+    tensorNames: own.flatMap(({ tensorNames }) => tensorNames),
+    notes: [...new Set(own.flatMap(({ notes }) => notes))],
   }
 }
 

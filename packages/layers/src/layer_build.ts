@@ -76,8 +76,8 @@ export class LayerBuild {
 
   /** Keeps names that users gave for the layers that are built later. Throws TypeError `ERR_INVALID_ARGUMENT`. */
   reserve(names: readonly (string | undefined)[]): void {
-    checkArguments('reserve names', { names }, { names: NAMES })
-    for (const name of names) if (name !== undefined) this.#reserved.add(name)
+    const { names: own } = checkArguments('reserve names', { names }, { names: NAMES })
+    for (const name of own) if (name !== undefined) this.#reserved.add(name)
   }
 
   /** `given`, or `base`, `base_1`, … as Keras numbers layers. Throws RangeError `ERR_INVALID_OPTION` for a name in use. */
@@ -137,11 +137,11 @@ export class LayerBuild {
    *   `ERR_INVALID_ARGUMENT`
    */
   variables(layer: string, specs: readonly VariableSpec[]): Variable[] {
-    checkArguments('build variables', { layer, specs }, { layer: TEXT, specs: SPECS })
+    const { specs: rows } = checkArguments('build variables', { layer, specs }, { layer: TEXT, specs: SPECS })
     const random = this.random()
     const made: Variable[] = []
     try {
-      for (const [own, shape, initializer] of specs) {
+      for (const [own, shape, initializer] of rows) {
         made.push(this.variable(`${layer}/${own}`, shape, initializer, random))
       }
       return made

@@ -32,14 +32,15 @@ export interface OwnLayerOptions extends OptionsOf<typeof OWN_LAYER_OPTIONS> {}
 /**
  * Checks the options of a layer.
  *
+ * @returns the options as they were read here, once
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  */
 export function checkLayerOptions<Rules extends Readonly<Record<string, AnyRule>>>(
   kind: string,
   options: OptionsOf<Rules>,
   rules: Rules,
-): void {
-  checkOptions<object>(`make ${kind}`, options, rules)
+): OptionsOf<Rules> {
+  return checkOptions<object>(`make ${kind}`, options, rules) as OptionsOf<Rules>
 }
 
 /** The inputs that a layer takes. */

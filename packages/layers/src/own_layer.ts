@@ -62,8 +62,8 @@ export function layer<Own extends Rules, Table extends VariableTable>(
   )
   const rules = { ...options, ...OWN_LAYER_OPTIONS }
   return (given: object = {}) => {
-    checkLayerOptions<Rules>(kind, given as OptionsOf<Rules>, rules)
-    const { name, initializers = {}, ...config } = given as OptionsOf<Own> & OwnLayerOptions & LayerConfig
+    const own: unknown = checkLayerOptions<Rules>(kind, given as OptionsOf<Rules>, rules)
+    const { name, initializers = {}, ...config } = own as OptionsOf<Own> & OwnLayerOptions & LayerConfig
     return planned<Table>({ kind, base: kind, name, config, others }, (input, _, given) => {
       const { forward, ...plan } = build(config as unknown as OptionsOf<Own>, input, given)
       return {

@@ -62,9 +62,8 @@ interface Group extends ParsedKey {
  * ```
  */
 export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[] {
-  checkArguments('detect networks', { tensors }, { tensors: ITERABLE })
-  const list = [...tensors]
-  checkArguments('detect networks', { tensors: list }, { tensors: NAMED_SHAPES })
+  const { tensors: given } = checkArguments('detect networks', { tensors }, { tensors: ITERABLE })
+  const { tensors: list } = checkArguments('detect networks', { tensors: [...given] }, { tensors: NAMED_SHAPES })
   const groups = groupsOf(list)
   const structures = new Map<Group, RnnDescriptor[]>()
   for (const group of groups) {

@@ -37,8 +37,8 @@ export class RNNParamsSaveable extends CanonicalSaveable {
     _restoredShapes?: readonly (readonly number[])[] | null,
   ): Promise<void> {
     const given = { restoredTensors, restoredShapes: _restoredShapes }
-    checkArguments(`restore ${this.name}`, given, RESTORE)
-    await this.assignInOrder(restoredTensors)
+    const { restoredTensors: tensors } = checkArguments(`restore ${this.name}`, given, RESTORE)
+    await this.assignInOrder(tensors)
   }
 
   protected override savedNetwork(naming: Naming): SavedNetwork {

@@ -86,9 +86,9 @@ export class Saver extends Inspectable {
   /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`. */
   constructor(saveables: readonly Saveable[], options: SaverOptions = {}) {
     super()
-    checkArguments('make a saver', { saveables }, { saveables: SAVEABLES })
+    const { saveables: own } = checkArguments('make a saver', { saveables }, { saveables: SAVEABLES })
     const given = checkOptions('make a saver', options, OPTIONS)
-    const names = saveables.map(({ name }) => name)
+    const names = own.map(({ name }) => name)
     const seen = new Set<string>()
     const duplicate = names.find((name) => seen.size === seen.add(name).size)
     if (duplicate !== undefined) {
@@ -99,7 +99,7 @@ export class Saver extends Inspectable {
       )
     }
     const { maxToKeep = 5, keepCheckpointEveryNHours = 10_000, padStepNumber = false, naming = 'default' } = given
-    this.#saveables = [...saveables]
+    this.#saveables = own
     this.#store = given.store
     this.#options = { maxToKeep, keepCheckpointEveryNHours, padStepNumber, naming }
   }

@@ -9,7 +9,7 @@ import { openExecutors } from './executors.mjs'
 import { fittingArguments } from './fitting_arguments.mjs'
 import { createSubjects } from './subjects.mjs'
 import { TypedValues } from './typed_values.mjs'
-import { CallersOwnError, WRONG_VALUES, wrongObjects } from './wrong_values.mjs'
+import { CallersOwnError, CHANGING_VALUES, isPlain, WRONG_VALUES, wrongObjects } from './wrong_values.mjs'
 
 const plan = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 /** A promise that takes longer hangs. */
@@ -96,6 +96,13 @@ async function walk(callable, turn) {
       const args = await fits.make()
       args.splice(index, 1, ...(await made(wrong)))
       await callWith(args, `${name} = ${wrong[0]}`)
+    }
+    for (const [number, [change, changed]] of CHANGING_VALUES.entries()) {
+      if (name !== 'options' || (number + index + turn) % plan.part > 0) continue
+      const args = await fits.make()
+      if (!isPlain(args[index])) break
+      args[index] = changed(args[index])
+      await callWith(args, `${name} = ${change}`)
     }
     // The argument of the next position, as after an omitted argument.
     if (index + 1 < parameters.length) await callWith((await fits.make()).toSpliced(index, 1), `${name} left out`)
@@ -226,7 +233,7 @@ function replaceSomewhere(args, wrong) {
     const key = keys[Math.floor(random() * keys.length)]
     path += `.${key}`
     const inside = holder[key]
-    const canEnter = typeof inside === 'object' && inside !== null && !ArrayBuffer.isView(inside) && isPlain(inside)
+    const canEnter = isPlain(inside)
     if (canEnter && Object.keys(inside).length > 0 && random() < 0.8) {
       holder = inside
       continue
@@ -235,11 +242,6 @@ function replaceSomewhere(args, wrong) {
     return path
   }
   return path
-}
-
-function isPlain(value) {
-  const prototype = Object.getPrototypeOf(value)
-  return (prototype === Object.prototype || prototype === Array.prototype) && !Object.isFrozen(value)
 }
 
 /** Uniform in [0, 1): the same numbers from the same seed. */

@@ -130,6 +130,59 @@ export const WRONG_VALUES = Object.entries({
   'an object whose text cannot be read': () => ({ toString: fail, [Symbol.toPrimitive]: fail }),
 })
 
+/** The value of a field once it has been read often enough. */
+const LATER_VALUES = {
+  'a number': 7,
+  'a string': 'changed',
+  null: null,
+  'a huge array': new Array(100_000).fill(1),
+}
+
+/**
+ * Name and maker of options that fit until they are read again: arrays and plain objects, at any depth, change at the second or
+ * third read of a field, or have one more element at every look at their length. An object with methods is the caller's own.
+ */
+export const CHANGING_VALUES = [
+  [
+    'options that grow',
+    (fitting) =>
+      changing(fitting, (list, key, read) =>
+        Array.isArray(list) && key === 'length' ? list.length + read : list[key],
+      ),
+  ],
+  ...Object.entries(LATER_VALUES).flatMap(([name, later]) =>
+    [1, 2].map((reads) => [
+      `options that are ${name} after ${reads} reads`,
+      (fitting) => changing(fitting, (holder, key, read) => (read > reads ? later : holder[key])),
+    ]),
+  ),
+]
+
+function changing(value, fieldOf) {
+  if (!isPlain(value)) return value
+  const reads = new Map()
+  const inside = new Map()
+  return new Proxy(value, {
+    get(holder, key) {
+      if (typeof key === 'symbol' || (!Object.hasOwn(holder, key) && !/^\d+$/.test(key))) return holder[key]
+      reads.set(key, (reads.get(key) ?? 0) + 1)
+      // Elements behind the end are like the last one.
+      const field = fieldOf(holder, Object.hasOwn(holder, key) ? key : holder.length - 1, reads.get(key))
+      if (!inside.has(field)) inside.set(field, hasMethods(field) ? field : changing(field, fieldOf))
+      return inside.get(field)
+    },
+  })
+}
+
+const hasMethods = (value) => isPlain(value) && Object.values(value).some((each) => typeof each === 'function')
+
+/** Whether a value is an object or array of a caller, not an instance of a class. */
+export function isPlain(value) {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === Array.prototype) && !Object.isFrozen(value)
+}
+
 /** Objects of the library in a place where they do not belong, or in a state that cannot be used; `api` holds its modules. */
 export function wrongObjects(api, subjects) {
   const disposed = (make) => async () => {

@@ -20,12 +20,22 @@ export interface Fault {
   readonly unknown?: UnknownName
 }
 
+/** The value that a rule has checked: for an array or a plain object, the copy that the rule made of it. */
+export interface Kept {
+  value: unknown
+}
+
 /** A rule without the type of its values: the members that checks use. */
 export interface AnyRule {
   /** Completes "must be …". */
   readonly words: string
-  /** The first place at or inside `value` that breaks the rule. */
-  find(value: unknown, path: string): Fault | undefined
+  /**
+   * The first place at or inside `value` that breaks the rule. Each element and field is read once, as a getter or a proxy
+   * may give another value at the next read.
+   *
+   * @param kept holds `value`, and afterwards the value or copy that was checked.
+   */
+  find(value: unknown, path: string, kept?: Kept): Fault | undefined
 }
 
 /**
@@ -59,23 +69,38 @@ type ValuesOf<Rules> = { readonly [Name in keyof Rules]: Rules[Name] extends Any
 // By inference, as the compiler then prints the fields in its messages, and not the table.
 type Flat<Fields> = Fields extends infer Each ? { [Name in keyof Each]: Each[Name] } : never
 
+// The annotation of functions that make rules lets bundlers leave out the rules that a page does not use.
+
 type AnyFunction = (...given: never) => unknown
 
-export function kind<Value>(words: string, isKind: (value: unknown) => value is Value): Rule<Value> {
+/** @param isList whether an array is kept as the elements that it has now: one that grows would have no end. */
+/* @__NO_SIDE_EFFECTS__ */ export function kind<Value>(
+  words: string,
+  isKind: (value: unknown) => value is Value,
+  isList?: boolean,
+): Rule<Value> {
   return {
     words,
-    find: (value, path) => (isKind(value) ? undefined : { path, words, value, isOtherKind: true }),
+    find(value, path, kept) {
+      if (!isKind(value)) return { path, words, value, isOtherKind: true }
+      if (isList && kept && Array.isArray(value)) kept.value = Array.prototype.slice.call(value)
+      return undefined
+    },
   }
 }
 
 /** `rule`, narrowed to the values that `isAllowed`. */
-export function where<Value>(rule: Rule<Value>, words: string, isAllowed: (value: Value) => boolean): Rule<Value> {
+/* @__NO_SIDE_EFFECTS__ */ export function where<Value>(
+  rule: Rule<Value>,
+  words: string,
+  isAllowed: (value: Value) => boolean,
+): Rule<Value> {
   return {
     words,
-    find(value, path) {
-      const fault = rule.find(value, path)
+    find(value, path, kept = { value }) {
+      const fault = rule.find(value, path, kept)
       if (fault !== undefined) return { ...fault, words: fault.path === path ? words : fault.words }
-      return isAllowed(value as Value) ? undefined : { path, words, value, isOtherKind: false }
+      return isAllowed(kept.value as Value) ? undefined : { path, words, value, isOtherKind: false }
     },
   }
 }
@@ -119,7 +144,7 @@ export const SHARE = where(NUMBER, 'a number in 0..1', (value) => value >= 0 && 
 /** Bytes, of any subclass. */
 export const BYTES = kind('a Uint8Array', isBytes)
 
-export function integerFrom(least: number): Rule<number> {
+/* @__NO_SIDE_EFFECTS__ */ export function integerFrom(least: number): Rule<number> {
   return where(NUMBER, `an integer >= ${least}`, (value) => Number.isSafeInteger(value) && value >= least)
 }
 
@@ -143,6 +168,7 @@ export const NUMBERS = kind(
   'an array of numbers',
   (value): value is ArrayLike<number> =>
     Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)),
+  true,
 )
 
 /** What `for await … of` takes beside that. */
@@ -153,11 +179,15 @@ export const ASYNC_ITERABLE = kind(
 )
 
 /** What `for … of` takes; an array whose buffer was transferred has no elements. */
-export const ITERABLE = kind('an iterable', (value): value is Iterable<unknown> => {
-  if (typeof value === 'string') return true
-  if (!isObject(value) || typeof (value as Iterable<unknown>)[Symbol.iterator] !== 'function') return false
-  return arrayTypeOf(value) === undefined || canBeRead(value as Iterable<unknown>)
-})
+export const ITERABLE = kind(
+  'an iterable',
+  (value): value is Iterable<unknown> => {
+    if (typeof value === 'string') return true
+    if (!isObject(value) || typeof (value as Iterable<unknown>)[Symbol.iterator] !== 'function') return false
+    return arrayTypeOf(value) === undefined || canBeRead(value as Iterable<unknown>)
+  },
+  true,
+)
 
 /** A map with any contents. */
 export const MAP = kind('a Map', (value): value is ReadonlyMap<unknown, unknown> => value instanceof Map)
@@ -179,8 +209,11 @@ export function keyOf<Table extends object>(table: Table): Rule<keyof Table & st
   return oneOf(Object.keys(table) as (keyof Table & string)[])
 }
 
-export function optional<Value>(rule: Rule<Value>): Rule<Value | undefined> {
-  return { words: rule.words, find: (value, path) => (value === undefined ? undefined : rule.find(value, path)) }
+/* @__NO_SIDE_EFFECTS__ */ export function optional<Value>(rule: Rule<Value>): Rule<Value | undefined> {
+  return {
+    words: rule.words,
+    find: (value, path, kept) => (value === undefined ? undefined : rule.find(value, path, kept)),
+  }
 }
 
 /** Like {@link optional}, null too. */
@@ -188,9 +221,9 @@ export function nullable<Value>(rule: Rule<Value>): Rule<Value | null | undefine
   const words = `${rule.words}, or null`
   return {
     words,
-    find(value, path) {
+    find(value, path, kept) {
       if (value === undefined || value === null) return undefined
-      const fault = rule.find(value, path)
+      const fault = rule.find(value, path, kept)
       return fault?.path === path ? { ...fault, words } : fault
     },
   }
@@ -200,13 +233,16 @@ export function either<Rules extends readonly AnyRule[]>(...rules: Rules): Rule<
   const words = rules.map((rule) => rule.words).join(' or ')
   return {
     words,
-    find(value, path) {
-      const faults = rules.map((rule) => rule.find(value, path))
-      if (faults.includes(undefined)) return undefined
-      // If the value is of the right kind for one of them, that rule's fault is more specific.
-      return (
-        faults.find((fault) => fault?.path !== path || !fault.isOtherKind) ?? { path, words, value, isOtherKind: true }
-      )
+    find(value, path, kept = { value }) {
+      let specific: Fault | undefined
+      for (const rule of rules) {
+        kept.value = value
+        const fault = rule.find(value, path, kept)
+        if (fault === undefined) return undefined
+        // If the value is of the right kind for one of them, that rule's fault is more specific.
+        if (fault.path !== path || !fault.isOtherKind) specific ??= fault
+      }
+      return specific ?? { path, words, value, isOtherKind: true }
     },
   }
 }
@@ -216,33 +252,34 @@ export function listOf<Element>(element: Rule<Element>, least = 0): Rule<readonl
   const words = least === 0 ? `an array, each element ${element.words}` : `an array of at least ${least}`
   return {
     words,
-    find(value, path) {
+    find(value, path, kept = { value }) {
       if (!Array.isArray(value)) return { path, words, value, isOtherKind: true }
-      if (value.length < least) return { path, words, value, isOtherKind: false }
-      for (let index = 0; index < value.length; index++) {
-        const fault = element.find(value[index], `${path}[${index}]`)
+      const { length } = value
+      if (length < least) return { path, words, value, isOtherKind: false }
+      const list: unknown[] = []
+      while (list.length < length) {
+        kept.value = value[list.length]
+        const fault = element.find(kept.value, `${path}[${list.length}]`, kept)
         if (fault !== undefined) return fault
+        list.push(kept.value)
       }
+      kept.value = list
       return undefined
     },
   }
 }
 
-/** An object whose fields follow the rules of their names; other fields are not looked at. */
-export function fields<Rules extends Readonly<Record<string, AnyRule>>>(
+/** An object whose fields follow the rules of their names; other fields are kept and not looked at. */
+/* @__NO_SIDE_EFFECTS__ */ export function fields<Rules extends Readonly<Record<string, AnyRule>>>(
   rules: Rules,
   words = 'an object',
 ): Rule<OptionsOf<Rules>> {
   const entries = Object.entries(rules)
   return {
     words,
-    find(value, path) {
+    find(value, path, kept = { value }) {
       if (!isObject(value)) return { path, words, value, isOtherKind: true }
-      for (const [name, rule] of entries) {
-        const fault = rule.find((value as Record<string, unknown>)[name], `${path}.${name}`)
-        if (fault !== undefined) return fault
-      }
-      return undefined
+      return findIn(plainCopy(value), entries, path, kept)
     },
   }
 }
@@ -252,10 +289,10 @@ export function optionFields<Rules extends Readonly<Record<string, AnyRule>>>(ru
   const known = fields(rules)
   return {
     words: known.words,
-    find(value, path) {
+    find(value, path, kept) {
       const unknown =
         isObject(value) && !Array.isArray(value) ? unknownName(Object.keys(value), Object.keys(rules)) : undefined
-      if (unknown === undefined) return known.find(value, path)
+      if (unknown === undefined) return known.find(value, path, kept)
       return { path: `${path}.${unknown.name}`, words: known.words, value, isOtherKind: true, unknown }
     },
   }
@@ -266,19 +303,21 @@ export function recordOf<Element>(element: Rule<Element>): Rule<Readonly<Record<
   const words = `an object, each field ${element.words}`
   return {
     words,
-    find(value, path) {
+    find(value, path, kept = { value }) {
       if (!isObject(value) || Array.isArray(value)) return { path, words, value, isOtherKind: true }
-      for (const [name, each] of Object.entries(value)) {
-        const fault = element.find(each, `${path}.${name}`)
-        if (fault !== undefined) return fault
-      }
-      return undefined
+      const copy = { ...value }
+      return findIn(
+        copy,
+        Object.keys(copy).map((name) => [name, element]),
+        path,
+        kept,
+      )
     },
   }
 }
 
 /** An object, or function, that has these methods. */
-export function methods<const Names extends readonly string[]>(
+/* @__NO_SIDE_EFFECTS__ */ export function methods<const Names extends readonly string[]>(
   words: string,
   ...names: Names
 ): Rule<Readonly<Record<Names[number], AnyFunction>>> {
@@ -307,6 +346,28 @@ export const SIGNAL: Rule<AbortSignalLike> = methods(
   'addEventListener',
   'removeEventListener',
 ) as AnyRule
+
+/** The first fault in a field of `fields`; without one, `kept` holds them. */
+function findIn(fields: object, rules: readonly (readonly [string, AnyRule])[], path: string, kept: Kept) {
+  const own = fields as Record<string, unknown>
+  for (const [name, rule] of rules) {
+    const value = own[name]
+    kept.value = value
+    const fault = rule.find(value, `${path}.${name}`, kept)
+    if (fault !== undefined) return fault
+    if (kept.value !== value) own[name] = kept.value
+  }
+  kept.value = own
+  return undefined
+}
+
+/** A copy of an object that only holds data. An instance of a class stays, and one of the caller's own that has methods. */
+function plainCopy(value: object): object {
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  const copy = { ...value }
+  return Object.values(copy).some((each) => typeof each === 'function') ? value : copy
+}
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null

@@ -5,6 +5,7 @@ import {
   checkOptions,
   either,
   FLAG,
+  FUNCTION,
   fields,
   integerFrom,
   listOf,
@@ -118,6 +119,33 @@ describe('checkOptions', () => {
     const rules = { threads: integerFrom(1), dtype: optional(TEXT) }
     expect(checkOptions('open', options, rules)).toEqual({ threads: 2 })
     expect(reads).toBe(1)
+  })
+
+  it('reads fields, elements and lengths inside of options once, and returns copies', () => {
+    let reads = 0
+    const nested = {
+      get size() {
+        return reads++ === 0 ? 3 : 'three'
+      },
+    }
+    const growing = new Proxy([1, 2], { get: (list, key) => (key === 'length' ? 2 + reads++ : list[0]) })
+    const run = () => undefined
+    const rules = {
+      nested: optionFields({ size: integerFrom(1) }),
+      growing: nullable(listOf(NUMBER)),
+      either: either(TEXT, recordOf(listOf(NUMBER))),
+      methods: fields({ run: FUNCTION }),
+    }
+    const options = { nested, growing, either: { list: growing }, methods: { run } }
+    const checked = checkOptions<object>('walk', options, rules)
+    expect(checked).toEqual({
+      nested: { size: 3 },
+      growing: [1, 1, 1],
+      either: { list: [1, 1, 1, 1] },
+      methods: { run },
+    })
+    expect(reads).toBe(3)
+    expect(checked).toHaveProperty('methods', options.methods)
   })
 
   it('refuses non-objects, unknown names, wrong kinds and wrong values', () => {

@@ -95,14 +95,18 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   const { initialStatesFw, initialStatesBw, sequenceLength, backend, timeMajor, training } = checkOptions<
     StackBidirectionalOptions<CellState, boolean>
   >('run stackBidirectionalDynamicRnn', options, OPTIONS)
-  checkArguments('run stackBidirectionalDynamicRnn', { cellsFw, cellsBw }, { cellsFw: CELLS, cellsBw: CELLS })
-  const runner = bidirectionalStack(cellsFw, cellsBw)
+  const { cellsFw: own, cellsBw: reversed } = checkArguments(
+    'run stackBidirectionalDynamicRnn',
+    { cellsFw, cellsBw },
+    { cellsFw: CELLS, cellsBw: CELLS },
+  )
+  const runner = bidirectionalStack(own, reversed)
   const { shape } = checkIsHostTensor('run stackBidirectionalDynamicRnn', 'inputs', inputs)
   const batch = shape[timeMajor ? 1 : 0] ?? 0
   /** Both lists as one state [fw, bw], with zeros for one that was left out. */
   const pair = (fw: readonly State[] | undefined, bw: readonly State[] | undefined): StatePair<State> | undefined => {
     if (fw === undefined && bw === undefined) return undefined
-    return [fw ?? zeroStates(cellsFw, batch), bw ?? zeroStates(cellsBw, batch)]
+    return [fw ?? zeroStates(own, batch), bw ?? zeroStates(reversed, batch)]
   }
   const initialState = pair(
     initialStatesFw as readonly State[] | undefined,

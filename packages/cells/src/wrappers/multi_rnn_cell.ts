@@ -31,14 +31,14 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
 
   // biome-ignore lint/suspicious/noExplicitAny: a stack mixes cells of any state, and step() hands each its own back.
   constructor(cells: readonly RNNCell<any>[], options: Pick<CellOptions, 'name'> = {}) {
-    checkArguments('build MultiRNNCell', { cells }, { cells: CELLS })
+    const { cells: own } = checkArguments('build MultiRNNCell', { cells }, { cells: CELLS })
     const given = checkOptions('build MultiRNNCell', options, OPTIONS)
-    super(given.name ?? 'multi_rnn_cell', cells[0]?.dtype)
-    const dtypes = [...new Set(cells.map(({ dtype }) => dtype))]
-    if (cells.length === 0 || new Set(cells).size !== cells.length || dtypes.length !== 1) {
+    super(given.name ?? 'multi_rnn_cell', own[0]?.dtype)
+    const dtypes = [...new Set(own.map(({ dtype }) => dtype))]
+    if (own.length === 0 || new Set(own).size !== own.length || dtypes.length !== 1) {
       throw codedRangeError(
         'ERR_INVALID_OPTION',
-        `Cannot build MultiRNNCell as cells must be one or more different cells of one dtype: current list has ${cells.length} (${dtypes.join(', ')})`,
+        `Cannot build MultiRNNCell as cells must be one or more different cells of one dtype: current list has ${own.length} (${dtypes.join(', ')})`,
         { option: 'cells' },
       )
     }

@@ -33,9 +33,8 @@ export class MemoryStore implements FileStore {
 
   /** @throws TypeError `ERR_INVALID_ARGUMENT` */
   constructor(files: Iterable<readonly [string, Uint8Array]> = [], name = '(memory)') {
-    checkArguments('make a store', { files, name }, { files: ITERABLE, name: TEXT })
-    const entries = [...files]
-    checkArguments('make a store', { files: entries }, { files: listOf(ENTRY) })
+    const { files: given } = checkArguments('make a store', { files, name }, { files: ITERABLE, name: TEXT })
+    const { files: entries } = checkArguments('make a store', { files: [...given] }, { files: listOf(ENTRY) })
     this.name = name
     this.files = new Map(entries)
   }

@@ -32,12 +32,12 @@ export function activation(name: ActivationName, options: ActivationLayerOptions
   if (!ACTIVATIONS.includes(name)) {
     throw invalidOption('make activation', 'activation', ACTIVATIONS, name)
   }
-  checkLayerOptions('activation', options, OPTIONS)
-  const { maximum } = options
+  const given = checkLayerOptions('activation', options, OPTIONS)
+  const { maximum } = given
   if (maximum !== undefined && !(name === 'relu' && typeof maximum === 'number' && maximum > 0)) {
     throw invalidOption('make activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)
   }
   const config = { activation: name, ...(maximum !== undefined && { maximum }) }
-  const row = { kind: 'activation', base: 'activation', name: options.name, isStepwise: true, config }
+  const row = { kind: 'activation', base: 'activation', name: given.name, isStepwise: true, config }
   return planned(row, (input) => ({ output: input, forward: (t, x) => t.activate(x, name, { maximum }) }))
 }

@@ -211,11 +211,11 @@ interface AttentionPoolingOptions extends LayerOptions, OptionsOf<typeof OPTIONS
  */
 export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDefinition {
   const kind = 'attentionPooling'
-  checkLayerOptions(kind, options, OPTIONS)
-  const { units: given, isLinear = false, contextInitializer = 'glorot_uniform' } = options
+  const own = checkLayerOptions(kind, options, OPTIONS)
+  const { units: given, isLinear = false, contextInitializer = 'glorot_uniform' } = own
   if (isLinear && given !== undefined) throw invalidOption(`make ${kind}`, 'units', 'absent for linear scores', given)
   const config = { ...(given !== undefined && { units: given }), ...(isLinear && { isLinear }) }
-  const row = { kind, base: 'attention_pooling', name: options.name, takes: SEQUENCE, config }
+  const row = { kind, base: 'attention_pooling', name: own.name, takes: SEQUENCE, config }
   return planned<VariableTable>(row, ({ features }) => {
     const units = given ?? features
     return {

@@ -13,7 +13,7 @@ export type Branch = LayerDefinition | readonly LayerDefinition[]
 
 /** The definition of a layer that gives its input to several branches and joins their outputs. */
 export function branching(kind: MergeName, branches: readonly Branch[], options: LayerOptions): LayerDefinition {
-  checkLayerOptions(kind, options, LAYER_OPTIONS)
+  const given = checkLayerOptions(kind, options, LAYER_OPTIONS)
   checkIsList(kind, branches)
   const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
   for (const chain of chains) checkAreLayers(`make ${kind}`, chain)
@@ -21,7 +21,7 @@ export function branching(kind: MergeName, branches: readonly Branch[], options:
   const input = chains.map(([first]) => first?.input).find((each) => each !== undefined)
   const definition: LayerDefinition = {
     kind,
-    name: options.name,
+    name: given.name,
     ...(input !== undefined && { input }),
     isStepwise: chains.every((chain) => chain.every(({ isStepwise }) => isStepwise)),
     config: { branches: chains.map((chain) => chain.map(savedLayer)) },
@@ -29,7 +29,7 @@ export function branching(kind: MergeName, branches: readonly Branch[], options:
       if (input.features === null && chains.some((chain) => chain.length === 0)) {
         throw doesNotFit(definition, input, 'of numbers where a branch is empty')
       }
-      const name = build.nameOf(options.name, MERGES[kind].base)
+      const name = build.nameOf(given.name, MERGES[kind].base)
       const graph = new ModelGraph(planOf(kind, chains, input), build, () => name)
       return new BranchLayer(build.backend, { definition, name, input }, graph, chains)
     },

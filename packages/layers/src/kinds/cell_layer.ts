@@ -58,11 +58,11 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
       `Cannot make rnn as cell must be a cell such as new LSTMCell(8): current value is ${describeValue(cell)}`,
     )
   }
-  checkLayerOptions('rnn', options, OPTIONS)
-  const { inputSize } = options
+  const given = checkLayerOptions('rnn', options, OPTIONS)
+  const { inputSize } = given
   const definition: LayerDefinition = {
     kind: 'rnn',
-    name: options.name,
+    name: given.name,
     config: { cell: cell.constructor.name, outputSize: cell.outputSize, ...(inputSize !== undefined && { inputSize }) },
     states: sizesOf(cell.stateSize).length,
     ...(inputSize !== undefined && { input: { isSequence: true, features: inputSize } }),

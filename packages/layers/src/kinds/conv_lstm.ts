@@ -35,8 +35,8 @@ const OPTIONS = {
  */
 export function convLstm(options: LayerOptions & OptionsOf<typeof OPTIONS>): LayerDefinition {
   const kind = 'convLstm'
-  checkLayerOptions(kind, options, OPTIONS)
-  const { name, slope, ...rest } = options
+  const given = checkLayerOptions(kind, options, OPTIONS)
+  const { name, slope, ...rest } = given
   const { form, filters, kernelSize: kernelShape, activation, recurrentActivation: gates } = rest
   const config = { ...rest, ...(slope !== undefined && { slope }) }
   const recurrentActivation = gates === 'hard_sigmoid' ? { name: gates, alpha: slope ?? 0.2 } : gates

@@ -83,12 +83,12 @@ interface Conv2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
  */
 export function conv1d(options: Conv1DOptions): LayerDefinition {
   const kind = 'conv1d'
-  checkLayerOptions(kind, options, OPTIONS_1D)
-  const { kernelSize, strides = 1, padding = 'valid' } = options
+  const given = checkLayerOptions(kind, options, OPTIONS_1D)
+  const { kernelSize, strides = 1, padding = 'valid' } = given
   if (typeof padding === 'number') checkZeros(kind, padding, kernelSize)
   const sizes = { height: 1, size: [kernelSize, 1], strides: [strides, 1], padding } as const
   const config = { kernelSize, strides, padding }
-  return convolution(kind, options, sizes, config, ({ size: [taps] }, channels) => [taps, channels])
+  return convolution(kind, given, sizes, config, ({ size: [taps] }, channels) => [taps, channels])
 }
 
 /**
@@ -111,11 +111,11 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
  */
 export function conv2d(options: Conv2DOptions): LayerDefinition {
   const kind = 'conv2d'
-  checkLayerOptions(kind, options, OPTIONS_2D)
-  const { height, kernelSize, strides = [1, 1], padding = 'valid' } = options
+  const given = checkLayerOptions(kind, options, OPTIONS_2D)
+  const { height, kernelSize, strides = [1, 1], padding = 'valid' } = given
   const sizes = { height, size: kernelSize, strides, padding }
   const config = { height, kernelSize, strides, padding }
-  return convolution(kind, options, sizes, config, ({ size }, channels) => [...size, channels])
+  return convolution(kind, given, sizes, config, ({ size }, channels) => [...size, channels])
 }
 
 /** Padding of a whole window or more would make windows of zeros only. */

@@ -36,9 +36,9 @@ interface DenseOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
  * ```
  */
 export function dense(options: DenseOptions): LayerDefinition {
-  checkLayerOptions('dense', options, OPTIONS)
-  const { units, activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
-  const row = { kind: 'dense', base: 'dense', name: options.name, isStepwise: true, config: { units, activation } }
+  const given = checkLayerOptions('dense', options, OPTIONS)
+  const { units, activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = given
+  const row = { kind: 'dense', base: 'dense', name: given.name, isStepwise: true, config: { units, activation } }
   return planned(row, ({ isSequence, features }) => ({
     variables: { kernel: [[features, units], kernelInitializer], bias: [[units], biasInitializer] },
     output: { isSequence, features: units },

@@ -36,16 +36,16 @@ interface DropoutLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
  * ```
  */
 export function dropout(options: DropoutLayerOptions): LayerDefinition {
-  checkLayerOptions('dropout', options, OPTIONS)
-  const { rate, seed } = options
+  const given = checkLayerOptions('dropout', options, OPTIONS)
+  const { rate, seed } = given
   const definition: LayerDefinition = {
     kind: 'dropout',
-    name: options.name,
+    name: given.name,
     isStepwise: true,
     config: { rate, ...(seed !== undefined && { seed }) },
     build(input, build) {
       checkInputRule(definition, input, ANY_FLOATS)
-      const name = build.nameOf(options.name, 'dropout')
+      const name = build.nameOf(given.name, 'dropout')
       const info = { definition, name, input, output: input }
       return new DropoutLayer(build, info, { rate, seed: seed ?? build.maskSeed() })
     },

@@ -51,8 +51,8 @@ interface EmbeddingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> {}
  * ```
  */
 export function embedding(options: EmbeddingOptions): LayerDefinition {
-  checkLayerOptions('embedding', options, OPTIONS)
-  const { size, units, maskZero = 'none', columns, initializer = { uniform: 0.05 } } = options
+  const given = checkLayerOptions('embedding', options, OPTIONS)
+  const { size, units, maskZero = 'none', columns, initializer = { uniform: 0.05 } } = given
   const isOfColumns = columns !== undefined
   if (isOfColumns && maskZero !== 'none')
     throw invalidOption('make embedding', 'maskZero', 'none beside columns', maskZero)
@@ -60,7 +60,7 @@ export function embedding(options: EmbeddingOptions): LayerDefinition {
     ...{
       kind: 'embedding',
       base: 'embedding',
-      name: options.name,
+      name: given.name,
       isStepwise: true,
       takes: isOfColumns ? ANY_FLOATS : CLASS_IDS,
     },

@@ -31,9 +31,9 @@ interface LayerNormLayerOptions extends LayerOptions, OptionsOf<typeof OPTIONS> 
  * ```
  */
 export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition {
-  checkLayerOptions('layerNorm', options, OPTIONS)
-  const { epsilon = 1e-3, gammaInitializer = 1, betaInitializer = 0 } = options
-  const { name } = options
+  const given = checkLayerOptions('layerNorm', options, OPTIONS)
+  const { epsilon = 1e-3, gammaInitializer = 1, betaInitializer = 0 } = given
+  const { name } = given
   const row = { kind: 'layerNorm', base: 'layer_normalization', name, isStepwise: true, config: { epsilon } }
   return planned(row, (input) => ({
     variables: { gamma: [[input.features], gammaInitializer], beta: [[input.features], betaInitializer] },

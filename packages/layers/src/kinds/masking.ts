@@ -59,9 +59,9 @@ export interface MaskingOptions extends LayerOptions, OptionsOf<typeof OPTIONS> 
 
 /** Keras' `Masking`: steps whose columns all are `maskValue` are none. The input of a model, so without a gradient. */
 export function masking(options: MaskingOptions): LayerDefinition {
-  checkLayerOptions('masking', options, OPTIONS)
-  const { maskValue, padding } = options
-  const row = { kind: 'masking', base: 'masking', name: options.name, takes: SEQUENCE, config: { maskValue, padding } }
+  const given = checkLayerOptions('masking', options, OPTIONS)
+  const { maskValue, padding } = given
+  const row = { kind: 'masking', base: 'masking', name: given.name, takes: SEQUENCE, config: { maskValue, padding } }
   const masked = Math.fround(maskValue)
   return planned(row, (input, name) => ({
     output: input,
@@ -80,8 +80,8 @@ export function masking(options: MaskingOptions): LayerDefinition {
  * from the end of the sequence stay zero there.
  */
 export function holdPadding(options: LayerOptions = {}): LayerDefinition {
-  checkLayerOptions('holdPadding', options, LAYER_OPTIONS)
-  const row = { kind: 'holdPadding', base: 'hold_padding', name: options.name, takes: SEQUENCE, config: {} }
+  const given = checkLayerOptions('holdPadding', options, LAYER_OPTIONS)
+  const row = { kind: 'holdPadding', base: 'hold_padding', name: given.name, takes: SEQUENCE, config: {} }
   return planned(row, (input) => ({
     output: input,
     forward(t, x, _, { lengths }) {
@@ -94,8 +94,8 @@ export function holdPadding(options: LayerOptions = {}): LayerDefinition {
 
 /** Every step of a row, those past its length among them: behind it there are no masked steps. */
 export function everyStep(options: LayerOptions = {}): LayerDefinition {
-  checkLayerOptions('everyStep', options, LAYER_OPTIONS)
-  const row = { kind: 'everyStep', base: 'every_step', name: options.name, takes: SEQUENCE, config: {} }
+  const given = checkLayerOptions('everyStep', options, LAYER_OPTIONS)
+  const row = { kind: 'everyStep', base: 'every_step', name: given.name, takes: SEQUENCE, config: {} }
   return planned(row, (input) => ({
     output: input,
     outputLengths: (lengths) => lengths,

@@ -61,15 +61,15 @@ interface MaxPool2DOptions extends LayerOptions, OptionsOf<typeof OPTIONS_2D> {}
  */
 export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
   const kind = 'maxPool1d'
-  checkLayerOptions(kind, options, OPTIONS_1D)
-  const { poolSize = 2, strides = poolSize, padding = 'valid' } = options
+  const given = checkLayerOptions(kind, options, OPTIONS_1D)
+  const { poolSize = 2, strides = poolSize, padding = 'valid' } = given
   const sizes = {
     height: 1,
     size: [poolSize, 1] as const,
     strides: [strides, 1] as const,
     padding,
   }
-  return maxPooling(kind, 'max_pooling1d', options.name, sizes, { poolSize, strides, padding })
+  return maxPooling(kind, 'max_pooling1d', given.name, sizes, { poolSize, strides, padding })
 }
 
 /**
@@ -89,10 +89,10 @@ export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
  */
 export function maxPool2d(options: MaxPool2DOptions): LayerDefinition {
   const kind = 'maxPool2d'
-  checkLayerOptions(kind, options, OPTIONS_2D)
-  const { height, poolSize = [2, 2], strides = poolSize, padding = 'valid' } = options
+  const given = checkLayerOptions(kind, options, OPTIONS_2D)
+  const { height, poolSize = [2, 2], strides = poolSize, padding = 'valid' } = given
   const sizes = { height, size: poolSize, strides, padding }
-  return maxPooling(kind, 'max_pooling2d', options.name, sizes, { height, poolSize, strides, padding })
+  return maxPooling(kind, 'max_pooling2d', given.name, sizes, { height, poolSize, strides, padding })
 }
 
 /** A window is a sequence of its places, of which `poolSequence` takes the maximum. */

@@ -27,8 +27,8 @@ export interface RepeatVectorOptions extends LayerOptions, OptionsOf<typeof OPTI
  * ```
  */
 export function repeatVector(options: RepeatVectorOptions): LayerDefinition {
-  checkLayerOptions('repeatVector', options, OPTIONS)
-  const { steps, name } = options
+  const given = checkLayerOptions('repeatVector', options, OPTIONS)
+  const { steps, name } = given
   const takes = { isSequence: false, isIds: false, text: '[B,E]' }
   const row = { kind: 'repeatVector', base: 'repeat_vector', name, takes, config: { steps } }
   return planned(row, ({ features }) => ({

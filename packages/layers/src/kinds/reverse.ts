@@ -19,8 +19,8 @@ import { planned } from '../planned_layer.js'
  * ```
  */
 export function reverse(options: LayerOptions = {}): LayerDefinition {
-  checkLayerOptions('reverse', options, LAYER_OPTIONS)
-  const row = { kind: 'reverse', base: 'reverse', name: options.name, takes: SEQUENCE, config: {} }
+  const given = checkLayerOptions('reverse', options, LAYER_OPTIONS)
+  const row = { kind: 'reverse', base: 'reverse', name: given.name, takes: SEQUENCE, config: {} }
   return planned(row, ({ features }) => ({
     output: { isSequence: true, features },
     forward: (t, x, _, { lengths }) => t.reverseSequence(x, lengthsOperand(lengths)),

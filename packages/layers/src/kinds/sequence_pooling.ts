@@ -36,8 +36,8 @@ interface LastStepOptions extends LayerOptions, OptionsOf<typeof LAST_STEP_OPTIO
  * ```
  */
 export function lastStep(options: LastStepOptions = {}): LayerDefinition {
-  checkLayerOptions('lastStep', options, { ...LAYER_OPTIONS, ...LAST_STEP_OPTIONS })
-  const { of = 'direction', name } = options
+  const given = checkLayerOptions('lastStep', options, { ...LAYER_OPTIONS, ...LAST_STEP_OPTIONS })
+  const { of = 'direction', name } = given
   return pooling('lastStep', 'last_step', 'last', { name }, of === 'sequence' ? { of } : {})
 }
 
@@ -89,9 +89,9 @@ function pooling(
   options: LayerOptions,
   config: LayerDefinition['config'] = {},
 ): LayerDefinition {
-  checkLayerOptions(kind, options, LAYER_OPTIONS)
+  const given = checkLayerOptions(kind, options, LAYER_OPTIONS)
   return planned(
-    { kind, base, name: options.name, takes: SEQUENCE, config },
+    { kind, base, name: given.name, takes: SEQUENCE, config },
     ({ features, reversedFrom: reversed }, name) => {
       const reversedFrom = config['of'] === 'sequence' ? undefined : reversed
       return {

@@ -48,11 +48,11 @@ export function timeDistributed(
   layer: LayerDefinition | readonly LayerDefinition[],
   options: TimeDistributedOptions = {},
 ): LayerDefinition {
-  checkLayerOptions('timeDistributed', options, OPTIONS)
-  const { steps } = options
-  if (steps !== undefined) return ofSequences([layer].flat(), { ...options, steps })
+  const given = checkLayerOptions('timeDistributed', options, OPTIONS)
+  const { steps } = given
+  if (steps !== undefined) return ofSequences([layer].flat(), { ...given, steps })
   checkIsLayer('make timeDistributed', layer as LayerDefinition)
-  return ofSteps(layer as LayerDefinition, options)
+  return ofSteps(layer as LayerDefinition, given)
 }
 
 function ofSteps(layer: LayerDefinition, options: TimeDistributedOptions): LayerDefinition {

@@ -190,11 +190,11 @@ interface MergeOptions extends OptionsOf<typeof MERGE_OPTIONS> {}
  */
 export function merge(by: MergeName, values: readonly ModelValue[], options: MergeOptions = {}): ModelValue {
   const action = 'merge values'
-  checkArguments(action, { by, values }, { by: keyOf(MERGES), values: listOf(VALUE, 2) })
+  const { values: from } = checkArguments(action, { by, values }, { by: keyOf(MERGES), values: listOf(VALUE, 2) })
   const { name } = checkOptions(action, options, MERGE_OPTIONS)
-  const { count = values.length } = MERGES[by]
-  if (count !== values.length)
-    throw wrongGraph(`${action} by ${by}`, `there must be ${count}: current number is ${values.length}`)
+  const { count = from.length } = MERGES[by]
+  if (count !== from.length)
+    throw wrongGraph(`${action} by ${by}`, `there must be ${count}: current number is ${from.length}`)
   return new ModelValue({ merge: by, name, from: [...values] })
 }
 
@@ -209,10 +209,14 @@ export function planOfValues(
   inputs: readonly ModelValue[],
   outputs: Readonly<Record<string, ModelValue>>,
 ): GraphPlan {
-  checkArguments(action, { inputs, outputs }, { inputs: listOf(VALUE, 1), outputs: recordOf(VALUE) })
-  const named = Object.entries(outputs)
+  const { inputs: starts, outputs: results } = checkArguments(
+    action,
+    { inputs, outputs },
+    { inputs: listOf(VALUE, 1), outputs: recordOf(VALUE) },
+  )
+  const named = Object.entries(results)
   if (named.length === 0) throw wrongGraph(action, 'it must have an output: { name: value }')
-  const sources = inputs.map((value, k) => {
+  const sources = starts.map((value, k) => {
     const [source] = ModelValue.sourceOf(value)
     if ('signal' in source) return source
     throw wrongGraph(action, `inputs[${k}] must be a result of input(…): current one is an output of a layer`)

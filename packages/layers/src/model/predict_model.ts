@@ -114,8 +114,9 @@ export async function* predictBatches(
     )
   }
   const { input, executor } = model
-  for (let begin = 0; begin < inputs.length; begin += batchSize) {
-    const rows = inputs.slice(begin, begin + batchSize)
+  const all = inputs.slice()
+  for (let begin = 0; begin < all.length; begin += batchSize) {
+    const rows = all.slice(begin, begin + batchSize)
     const { tensor, lengths } = joinedInputs(rows, { input, dtype: executor.dtype })
     const result = await predictTensor(model, tensor, { sequenceLengths: lengths, signal })
     yield { result, lengths: lengths && model.outputLengths(lengths), rows: rows.length }

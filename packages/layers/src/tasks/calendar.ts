@@ -75,13 +75,13 @@ const GAPS = 0.1
  * ```
  */
 export function seasonOf(dates: readonly Date[]): number {
-  checkArguments('find a season', { dates }, { dates: DATES })
-  const step = usualStep(dates)
+  const { dates: own } = checkArguments('find a season', { dates }, { dates: DATES })
+  const step = usualStep(own)
   const season = SEASONS.find(([from, to]) => step >= from && step <= to)?.[2] ?? 1
-  const span = dates.length < 2 ? 0 : dates[dates.length - 1].getTime() - dates[0].getTime()
-  if (season === 1 || step > DAY || dates.length > (1 - GAPS) * (span / step)) return season
+  const span = own.length < 2 ? 0 : own[own.length - 1].getTime() - own[0].getTime()
+  if (season === 1 || step > DAY || own.length > (1 - GAPS) * (span / step)) return season
   const counts = new Map<number, number>()
-  for (const date of dates) {
+  for (const date of own) {
     // 1970-01-05 was a Monday.
     const period = step < DAY ? Math.floor(date.getTime() / DAY) : Math.floor((date.getTime() - 4 * DAY) / (7 * DAY))
     counts.set(period, (counts.get(period) ?? 0) + 1)

@@ -84,10 +84,10 @@ export class Forecaster {
    */
   async backtest(series: TimeSeries, origins: readonly number[]): Promise<Forecast[]> {
     checkTimeSeries('forecast', series)
-    checkArguments('forecast', { origins }, { origins: listOf(integerFrom(0)) })
+    const { origins: places } = checkArguments('forecast', { origins }, { origins: listOf(integerFrom(0)) })
     const prepared = prepareSeries(series, encodingOf(this.record), false)
     const { length } = prepared.values
-    const inside = origins.find((origin) => origin >= length - this.record.shape.horizon)
+    const inside = places.find((origin) => origin >= length - this.record.shape.horizon)
     if (inside !== undefined) {
       throw codedRangeError(
         'ERR_SERIES_TOO_SHORT',
@@ -98,7 +98,7 @@ export class Forecaster {
     return this.#forecasts(
       series,
       prepared,
-      origins.filter((origin) => prepared.isKnown[origin] === 1),
+      places.filter((origin) => prepared.isKnown[origin] === 1),
     )
   }
 

@@ -14,8 +14,8 @@ import { NUMBERS } from './time_series.js'
  * ```
  */
 export function fillMissing(values: ArrayLike<number>, season: number): Float64Array {
-  checkArguments('fill gaps', { values, season }, { values: NUMBERS, season: integerFrom(1) })
-  const filled = Float64Array.from(values)
+  const { values: own } = checkArguments('fill gaps', { values, season }, { values: NUMBERS, season: integerFrom(1) })
+  const filled = Float64Array.from(own)
   const first = filled.findIndex((value) => !Number.isNaN(value))
   if (first < 0) return filled
   for (let index = first - 1; index >= 0; index--) {

@@ -97,11 +97,11 @@ export function createTextClassifier(
   options: TextClassifierOptions = {},
 ): TextClassifier {
   const action = 'make a text classifier'
-  checkArguments(action, { texts }, { texts: LABELED })
+  const { texts: labeled } = checkArguments(action, { texts }, { texts: LABELED })
   const given = checkOptions(action, options, OPTIONS)
   const { vocabularySize = 3000, maxLength = 100, cell = 'gru', embeddingSize = 24, seed = 0 } = given
   const { numUnits = 16, numLayers = 1, dropout = 0 } = given
-  const labels = Vocabulary.of(texts.map(({ label }) => label))
+  const labels = Vocabulary.of(labeled.map(({ label }) => label))
   if (labels.size < 2) {
     throw codedRangeError(
       'ERR_CLASSES',
@@ -110,7 +110,7 @@ export function createTextClassifier(
     )
   }
   const frequent = mostFrequentWords(
-    texts.map(({ text }) => text),
+    labeled.map(({ text }) => text),
     vocabularySize - 1,
   )
   const words = new Vocabulary([UNKNOWN, ...frequent], { unknown: UNKNOWN })
@@ -187,8 +187,8 @@ export class TextClassifier {
     texts: Texts,
   ): Promise<{ -readonly [Text in keyof Texts]: Classification }>
   async classify(texts: readonly string[]): Promise<Classification[]> {
-    checkArguments('classify', { texts }, { texts: listOf(TEXT) })
-    const logits = await this.model.predict(texts.map((text) => this.encode(text)))
+    const { texts: own } = checkArguments('classify', { texts }, { texts: listOf(TEXT) })
+    const logits = await this.model.predict(own.map((text) => this.encode(text)))
     return logits.map(({ data, shape }) => classification(this.labels, softmax({ data, shape }).data))
   }
 

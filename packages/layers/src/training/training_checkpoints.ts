@@ -146,21 +146,25 @@ export class TrainingCheckpoints implements TrainingSaver {
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
   async save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void> {
     const action = 'save a training checkpoint'
-    checkArguments(action, { kind, tensors, record }, { kind: KIND, tensors: TENSORS, record: RECORD })
-    const text = recordText(record)
+    const { tensors: saved, record: own } = checkArguments(
+      action,
+      { kind, tensors, record },
+      { kind: KIND, tensors: TENSORS, record: RECORD },
+    )
+    const text = recordText(own)
     const { folder, store } = this.#place(kind)
     if (store === undefined) await makeFolder(folder)
     const data = new TextEncoder().encode(text)
     const saver = new Saver(
       [
-        ...this.#saveables(tensors),
+        ...this.#saveables(saved),
         savedOnly(RECORD_KEY, { data, shape: [data.length] }),
         ...Object.entries(this.#notes).map(([name, tensor]) => savedOnly(name, tensor)),
-        savedOnly('global_step', { data: BigInt64Array.of(BigInt(record.step)), shape: [] }),
+        savedOnly('global_step', { data: BigInt64Array.of(BigInt(own.step)), shape: [] }),
       ],
       { maxToKeep: this.#maxToKeep, store },
     )
-    await saver.save(store === undefined ? join(folder, NAME) : NAME, { globalStep: record.step })
+    await saver.save(store === undefined ? join(folder, NAME) : NAME, { globalStep: own.step })
   }
 
   /**

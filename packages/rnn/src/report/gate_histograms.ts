@@ -40,8 +40,8 @@ interface Bar {
  * ```
  */
 export function gateHistograms(gates: readonly GateWeights[]): string {
-  checkArguments('draw histograms', { gates }, { gates: GATES })
-  const bars = gates.flatMap(({ name, values }): Bar[] => {
+  const { gates: own } = checkArguments('draw histograms', { gates }, { gates: GATES })
+  const bars = own.flatMap(({ name, values }): Bar[] => {
     const [layer = '', direction = '', side = '', gate = 'projection'] = name.split('/')
     const { num, min, limits, counts } = histogramOf(values)
     const place = { layer: `${layer.replace('_', ' ')}, ${direction}`, side, gate: gate.replace('_', ' ') }

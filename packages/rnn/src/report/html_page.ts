@@ -40,8 +40,8 @@ const PAGE = fields({
  * ```
  */
 export function htmlPage(page: Page): string {
-  checkArguments('make a page', { page }, { page: PAGE })
-  const { title, resultHtml, sections, style = '' } = page
+  const { page: own } = checkArguments('make a page', { page }, { page: PAGE })
+  const { title, resultHtml, sections, style = '' } = own
   return `<!doctype html>
 <html lang="en">
 <head>

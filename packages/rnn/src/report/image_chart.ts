@@ -65,8 +65,8 @@ const STYLE = { fontSize: '13px', background: 'transparent' } as const
  * ```
  */
 export function imageChart(options: ImageChartOptions): string {
-  checkArguments('draw an image', { options }, { options: optionFields(OPTIONS) })
-  const { title, source, x, y, key, height = 300 } = options
+  const { options: own } = checkArguments('draw an image', { options }, { options: optionFields(OPTIONS) })
+  const { title, source, x, y, key, height = 300 } = own
   const common = { document: chartDocument(), width: WIDTH, style: STYLE, ...MARGINS }
   const place = { x1: x.from, x2: x.to, y1: y.from, y2: y.to }
   const chart = Plot.plot({

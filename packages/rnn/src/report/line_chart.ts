@@ -96,15 +96,15 @@ const TOOLTIPS = 120
  * ```
  */
 export function lineChart(options: LineChartOptions): string {
-  checkArguments('draw lines', { options }, { options: optionFields(OPTIONS) })
-  const shown = options.series.filter(({ points }) => points.length > 0)
+  const { options: own } = checkArguments('draw lines', { options }, { options: optionFields(OPTIONS) })
+  const shown = own.series.filter(({ points }) => points.length > 0)
   const legend = shown.map(({ label, color }) => `<span><i style="background:${color}"></i>${escapeHtml(label)}</span>`)
   return `<p class="legend">${legend.join('')}</p>\n${everySize((size) => {
-    const { narrowFrom, bands = [], starts = [] } = options
-    if (size.className === 'wide' || narrowFrom === undefined) return draw(options, shown, size)
+    const { narrowFrom, bands = [], starts = [] } = own
+    if (size.className === 'wide' || narrowFrom === undefined) return draw(own, shown, size)
     const late = ({ x }: { readonly x: number | Date }) => Number(x) >= Number(narrowFrom)
     const series = shown.map((one) => ({ ...one, points: one.points.filter(late) }))
-    return draw({ ...options, bands: bands.filter(late), starts: starts.filter(late) }, series, size)
+    return draw({ ...own, bands: bands.filter(late), starts: starts.filter(late) }, series, size)
   })}`
 }
 

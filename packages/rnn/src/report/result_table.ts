@@ -113,8 +113,8 @@ export function tableHtml(table: ResultTable): string {
  * ```
  */
 export function settingsHtml(settings: readonly (readonly [string, string])[]): string {
-  checkArguments('make a table of settings', { settings }, { settings: SETTINGS })
-  const rows = settings.map(
+  const { settings: own } = checkArguments('make a table of settings', { settings }, { settings: SETTINGS })
+  const rows = own.map(
     ([label, value]) =>
       `<tr><th scope="row">${escapeHtml(visibleText(label))}</th><td>${escapeHtml(visibleText(value))}</td></tr>`,
   )

@@ -76,7 +76,7 @@ const FIRST_STEPS = 0.08
  * ```
  */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
-  checkArguments('draw curves', { curves }, { curves: CURVES })
+  const { curves: own } = checkArguments('draw curves', { curves }, { curves: CURVES })
   const {
     reports,
     lossLabel,
@@ -87,7 +87,7 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
     itemsPerStep,
     itemName,
     gates = [],
-  } = curves
+  } = own
   const curve = (value: (report: StepReport) => number): Point[] =>
     reports.map((report) => ({ x: report.step, y: value(report) }))
   const single = (y: string, label: string, value: (report: StepReport) => number, options = {}) =>

@@ -45,8 +45,12 @@ export function padSequences<Data extends FloatArray | Int32Array>(
   sequences: readonly Tensor<Data>[],
   value = 0,
 ): PaddedSequences<Data> {
-  checkArguments('pad sequences', { sequences, value }, { sequences: listOf(OBJECT), value: NUMBER })
-  const tensors = sequences.map((sequence, row) => checkSequence(row, sequence))
+  const { sequences: rows } = checkArguments(
+    'pad sequences',
+    { sequences, value },
+    { sequences: listOf(OBJECT), value: NUMBER },
+  )
+  const tensors = rows.map((sequence, row) => checkSequence(row, sequence))
   const [first] = tensors
   if (first === undefined) {
     throw codedRangeError('ERR_EMPTY_BATCH', 'Cannot pad sequences as there must be at least one: current number is 0')

@@ -40,9 +40,9 @@ export class Vocabulary {
   /** Throws RangeError `ERR_UNKNOWN_SYMBOL` if `options.unknown` is not one of the symbols. */
   constructor(symbols: Iterable<string>, options: VocabularyOptions = {}) {
     const action = 'make a vocabulary'
-    checkArguments(action, { symbols }, { symbols: ITERABLE })
+    const { symbols: listed } = checkArguments(action, { symbols }, { symbols: ITERABLE })
     const given = checkOptions(action, options, OPTIONS)
-    this.symbols = [...symbols]
+    this.symbols = [...listed]
     checkArguments(action, { symbols: this.symbols }, { symbols: listOf(TEXT) })
     this.#ids = new Map(this.symbols.map((symbol, id) => [symbol, id]))
     this.unknownId = given.unknown === undefined ? undefined : this.encode([given.unknown])[0]
@@ -50,8 +50,8 @@ export class Vocabulary {
 
   /** Every symbol that occurs, in code point order; a string is read character by character. */
   static of(symbols: Iterable<string>): Vocabulary {
-    checkArguments('make a vocabulary', { symbols }, { symbols: ITERABLE })
-    const distinct = [...new Set(symbols)]
+    const { symbols: all } = checkArguments('make a vocabulary', { symbols }, { symbols: ITERABLE })
+    const distinct = [...new Set(all)]
     checkArguments('make a vocabulary', { symbols: distinct }, { symbols: listOf(TEXT) })
     return new Vocabulary(distinct.sort(byCodePoints))
   }
@@ -62,8 +62,8 @@ export class Vocabulary {
 
   /** Ids of the symbols, a string's characters for example. Throws RangeError `ERR_UNKNOWN_SYMBOL` naming the first one. */
   encode(symbols: Iterable<string>): Int32Array {
-    checkArguments('encode', { symbols }, { symbols: ITERABLE })
-    return Int32Array.from(Array.from(symbols), (symbol, index) => {
+    const { symbols: listed } = checkArguments('encode', { symbols }, { symbols: ITERABLE })
+    return Int32Array.from(Array.from(listed), (symbol, index) => {
       const id = this.#ids.get(symbol) ?? this.unknownId
       if (id !== undefined) return id
       throw codedRangeError(
@@ -76,8 +76,8 @@ export class Vocabulary {
 
   /** The symbols joined, without ids out of range. */
   decode(ids: Iterable<number>, separator = ''): string {
-    checkArguments('decode', { ids, separator }, { ids: ITERABLE, separator: TEXT })
-    return Array.from(ids, (id) => this.symbols[id])
+    const { ids: listed } = checkArguments('decode', { ids, separator }, { ids: ITERABLE, separator: TEXT })
+    return Array.from(listed, (id) => this.symbols[id])
       .filter((symbol) => symbol !== undefined)
       .join(separator)
   }

@@ -96,8 +96,9 @@ export async function beamSearch<State>(options: BeamSearchOptions<State>): Prom
   for (let step = 1; step <= length; step++) {
     const result = await update(state, ids)
     checkIsObject('search', 'what update returns', result)
-    checkLogits(checkFloats('search', 'logits', result.logits).shape, batch * beamWidth)
-    const { data, shape } = logSoftmax(result.logits)
+    const logits = checkFloats('search', 'logits', result.logits)
+    checkLogits(logits.shape, batch * beamWidth)
+    const { data, shape } = logSoftmax(logits)
     const classes = shape[1]
     const parents = new Int32Array(batch * beamWidth)
     const nextIds = new Int32Array(batch * beamWidth)

@@ -102,8 +102,8 @@ export class EventFile {
 
   /** Values of a tensor, for example a gate's weights; those that are not finite are left out. */
   async histogram(tag: string, values: ArrayLike<number>, step: number): Promise<void> {
-    checkArguments(ACTION, { tag, values, step }, { tag: TEXT, values: NUMBERS, step: STEP })
-    return this.#append(histogramEvent(this.#now(), step, tag, histogramOf(values)))
+    const { values: own } = checkArguments(ACTION, { tag, values, step }, { tag: TEXT, values: NUMBERS, step: STEP })
+    return this.#append(histogramEvent(this.#now(), step, tag, histogramOf(own)))
   }
 
   /** Markdown. */

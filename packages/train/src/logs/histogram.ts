@@ -25,10 +25,10 @@ const BUCKETS = 30
  * ```
  */
 export function histogramOf(values: ArrayLike<number>): Histogram {
-  checkArguments('count values', { values }, { values: NUMBERS })
+  const { values: own } = checkArguments('count values', { values }, { values: NUMBERS })
   let [min, max, num, sum, sumSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0, 0]
-  for (let k = 0; k < values.length; k++) {
-    const value = values[k]
+  for (let k = 0; k < own.length; k++) {
+    const value = own[k]
     if (!Number.isFinite(value)) continue
     min = Math.min(min, value)
     max = Math.max(max, value)
@@ -46,8 +46,8 @@ export function histogramOf(values: ArrayLike<number>): Histogram {
     return { min, max, num, sum, sumSquares, limits: [max, above], counts: [num, 0] }
   }
   const counts = new Array<number>(BUCKETS).fill(0)
-  for (let k = 0; k < values.length; k++) {
-    const value = values[k]
+  for (let k = 0; k < own.length; k++) {
+    const value = own[k]
     if (!Number.isFinite(value)) continue
     counts[Math.min(BUCKETS - 1, Math.floor((value * scale - min * scale) / width))]++
   }

@@ -40,8 +40,8 @@ export async function fit<Batch>(options: FitOptions<Batch> | LossFitOptions<Bat
   return await fitByGradients(complete)
 }
 
-async function fitByGradients<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
-  await checkOptions(options)
+async function fitByGradients<Batch>(given: FitOptions<Batch>): Promise<FitResult> {
+  const options = await checkOptions(given)
   using _claim = claimForTraining(options.optimizer.variables.map(({ value }) => value))
   using ranks = ranksOf(options)
   await using _lock = await ranks.lock(options.saver)
@@ -53,13 +53,14 @@ async function fitByGradients<Batch>(options: FitOptions<Batch>): Promise<FitRes
 }
 
 /** The other ranks reject too if the options of one are wrong, and a mistake that all ranks make is reported once. */
-async function checkOptions<Batch>(options: FitOptions<Batch>): Promise<void> {
+async function checkOptions<Batch>(options: FitOptions<Batch>): Promise<FitOptions<Batch>> {
   try {
-    checkFitOptions(options)
+    return checkFitOptions(options)
   } catch (error) {
     const communicator = options?.communicator
     if (typeof communicator?.allGather !== 'function' || !(communicator.size > 1)) throw error
     await gatherResults(communicator, () => Promise.reject(error))
+    throw error
   }
 }
 

@@ -183,9 +183,10 @@ function isRate(value: unknown): value is number | Schedule {
 /**
  * Refuses options that no training can go by, before anything is restored.
  *
+ * @returns the options as they were read here, once
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`, `ERR_INVALID_OPTION`
  */
-export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
+export function checkFitOptions<Batch>(options: FitOptions<Batch>): FitOptions<Batch> {
   const given = checkOptions('fit', options, { ...OPTIONS, ...BATCH_OPTIONS })
   const { learningRate } = given
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
@@ -194,4 +195,5 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
       'Cannot fit as earlyStopping must have a metric to watch: give evaluate, or validation to the fit of a model'
     throw codedRangeError('ERR_INVALID_OPTION', message, { option: 'earlyStopping', value: given.earlyStopping })
   }
+  return given
 }

@@ -109,13 +109,13 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   devices: readonly Device[],
   options: ParallelOptions<BatchOf<Own>> = {},
 ): Promise<Parallel<Own>> {
-  checkArguments(ACTION, { fn, devices }, { fn: FUNCTION, devices: listOf(BACKEND, 1) })
+  const { devices: own } = checkArguments(ACTION, { fn, devices }, { fn: FUNCTION, devices: listOf(BACKEND, 1) })
   const given = checkOptions(ACTION, options, { ...OPTIONS, split: optional(FUNCTION) })
-  const repeated = devices.findIndex((device, rank) => devices.indexOf(device) !== rank)
+  const repeated = own.findIndex((device, rank) => own.indexOf(device) !== rank)
   if (repeated >= 0) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot ${ACTION} as each device must be another executor: device ${repeated} is device ${devices.indexOf(devices[repeated])}`,
+      `Cannot ${ACTION} as each device must be another executor: device ${repeated} is device ${own.indexOf(own[repeated])}`,
       { device: repeated },
     )
   }
@@ -123,15 +123,15 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   const replicas: Own[] = []
   let exchange: DeviceExchange
   try {
-    for (const [rank, device] of devices.entries()) {
-      const replica = await fn(device, { rank, size: devices.length })
+    for (const [rank, device] of own.entries()) {
+      const replica = await fn(device, { rank, size: own.length })
       checkArguments(ACTION, { replica }, { replica: REPLICA })
       replicas.push(replica)
       const tensors = replica.variables.map(({ name, value }): [string, BackendTensor] => [name, value])
       checkOwnTensors(device, ACTION, Object.fromEntries(tensors))
-      checkEqual(devices, replicas, rank)
+      checkEqual(own, replicas, rank)
     }
-    exchange = await openExchange(devices, given)
+    exchange = await openExchange(own, given)
   } catch (error) {
     disposeAll(replicas)
     throw error
@@ -149,8 +149,8 @@ export async function makeParallel<Own extends Replica<never>, Device extends Ba
   return {
     engine: exchange.engine,
     reason: exchange.reason,
-    variables: replicas[0].variables.map(({ name, value }) => ({ name, value, backend: devices[0] })),
-    batchGradients: (batch) => parallelGradients(devices, typed, exchange, batch, split),
+    variables: replicas[0].variables.map(({ name, value }) => ({ name, value, backend: own[0] })),
+    batchGradients: (batch) => parallelGradients(own, typed, exchange, batch, split),
     replicas,
     dispose,
     close,

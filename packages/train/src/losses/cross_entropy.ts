@@ -48,12 +48,12 @@ export function crossEntropy(
   labels: FloatTensor,
   options: CrossEntropyOptions = {},
 ): CrossEntropyResult {
-  const { classes, rows, dtype } = checkArguments(logits, options)
-  checkTensor(ACTION, 'labels', labels, { dtype, shape: logits.shape })
-  const smoothing = options.labelSmoothing ?? 0
-  const smooth = labels.data.map((p) => (1 - smoothing) * p + smoothing / classes)
-  const result = meanOverRows(logits, smooth as FloatArray, rows, classes, options)
-  const labelGradient = emptyLike(logits.data)
+  const { own, given, classes, rows } = checkArguments(logits, options)
+  const { data, shape } = checkTensor(ACTION, 'labels', labels, { dtype: own.dtype, shape: own.shape })
+  const smoothing = given.labelSmoothing ?? 0
+  const smooth = data.map((p) => (1 - smoothing) * p + smoothing / classes)
+  const result = meanOverRows(own, smooth as FloatArray, rows, classes, given)
+  const labelGradient = emptyLike(own.data)
   for (let k = 0; k < labelGradient.length; k++) {
     const factor = result.rowFactor(Math.floor(k / classes))
     // A masked row keeps its zeros, also when its logits are not finite.
@@ -62,7 +62,7 @@ export function crossEntropy(
   return {
     loss: result.loss,
     rowLosses: result.rowLosses,
-    gradients: { logits: result.gradient, labels: { data: labelGradient, shape: labels.shape } },
+    gradients: { logits: result.gradient, labels: { data: labelGradient, shape } },
   }
 }
 
@@ -86,13 +86,13 @@ export function sparseCrossEntropy(
   labels: Tensor<Int32Array>,
   options: CrossEntropyOptions = {},
 ): CrossEntropyResult {
-  const { classes, rows } = checkArguments(logits, options)
-  checkTensor(ACTION, 'labels', labels, { dtype: 'int32', shape: logits.shape.slice(0, -1) })
-  checkIdValues(ACTION, 'labels', labels.data, classes)
-  const smoothing = options.labelSmoothing ?? 0
-  const dense = emptyLike(logits.data).fill(smoothing / classes)
-  for (let row = 0; row < rows; row++) dense[row * classes + labels.data[row]] += 1 - smoothing
-  const { loss, rowLosses, gradient } = meanOverRows(logits, dense, rows, classes, options)
+  const { own, given, classes, rows } = checkArguments(logits, options)
+  const { data: ids } = checkTensor(ACTION, 'labels', labels, { dtype: 'int32', shape: own.shape.slice(0, -1) })
+  checkIdValues(ACTION, 'labels', ids, classes)
+  const smoothing = given.labelSmoothing ?? 0
+  const dense = emptyLike(own.data).fill(smoothing / classes)
+  for (let row = 0; row < rows; row++) dense[row * classes + ids[row]] += 1 - smoothing
+  const { loss, rowLosses, gradient } = meanOverRows(own, dense, rows, classes, given)
   return { loss, rowLosses, gradients: { logits: gradient } }
 }
 
@@ -100,12 +100,12 @@ const ACTION = 'compute cross-entropy'
 
 function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
   const given = checkOptions(ACTION, options, OPTIONS)
-  const { dtype } = checkFloats(ACTION, 'logits', logits)
-  if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, ['…', 'V'])
-  const rowShape = logits.shape.slice(0, -1)
-  if (given.weights !== undefined) checkTensor(ACTION, 'weights', given.weights, { dtype, shape: rowShape })
-  const classes = logits.shape[logits.shape.length - 1]
-  return { classes, rows: classes === 0 ? 0 : logits.data.length / classes, dtype } as const
+  const own = checkFloats(ACTION, 'logits', logits)
+  const { data, shape, dtype } = own
+  if (shape.length === 0) checkShape(ACTION, 'logits', shape, ['…', 'V'])
+  const weights = given.weights && checkTensor(ACTION, 'weights', given.weights, { dtype, shape: shape.slice(0, -1) })
+  const classes = shape[shape.length - 1]
+  return { own, given: { ...given, weights }, classes, rows: classes === 0 ? 0 : data.length / classes } as const
 }
 
 function meanOverRows(

@@ -11,7 +11,7 @@ import {
   POSITIVE,
 } from '@cudnn-rnn/canonical/rules'
 import { Philox } from '@cudnn-rnn/ops/executor'
-import { checkFloats } from './axis_lines.js'
+import { checkFloats, type FloatTensor } from './axis_lines.js'
 
 /** Tensors by their names. */
 type NamedFloats<Name extends string> = Readonly<Record<Name, Tensor<FloatArray>>>
@@ -83,8 +83,8 @@ export async function checkGradients(options: GradientCheckOptions): Promise<Gra
     gradients: OBJECT,
     ...OPTIONS,
   })
-  const { inputs, gradients, delta = 1e-5, method = 'jacobian', seed = 0 } = given
-  checkSizes(inputs, gradients)
+  const { delta = 1e-5, method = 'jacobian', seed = 0, loss } = given
+  const { inputs, gradients } = checkSizes(given)
   let worst: GradientMismatch = { input: '', index: -1, numeric: 0, analytic: 0, error: -1 }
   let magnitude = 0
   for (const [input, tensor] of Object.entries(inputs)) {
@@ -92,7 +92,7 @@ export async function checkGradients(options: GradientCheckOptions): Promise<Gra
     const directions =
       method === 'jacobian' ? unitDirections(tensor.data.length) : randomDirection(tensor.data.length, seed)
     for (const { index, along } of directions) {
-      const numeric = await slope(given, input, along, delta)
+      const numeric = await slope({ inputs, loss }, input, along, delta)
       const analytic = along.reduce((sum, [k, length]) => sum + length * gradient[k], 0)
       const error = Math.abs(numeric - analytic)
       magnitude = Math.max(magnitude, Math.abs(numeric), Math.abs(analytic))
@@ -120,7 +120,7 @@ function* randomDirection(size: number, seed: number): Generator<{ index: number
 }
 
 async function slope(
-  { inputs, loss }: GradientCheckOptions,
+  { inputs, loss }: Pick<GradientCheckOptions, 'inputs' | 'loss'>,
   input: string,
   along: Direction,
   delta: number,
@@ -145,11 +145,15 @@ async function slope(
   return (above.value - below.value) / distance
 }
 
-function checkSizes(inputs: GradientCheckOptions['inputs'], gradients: GradientCheckOptions['gradients']): void {
+/** The tensors as they were read here, once. */
+function checkSizes({ inputs, gradients }: Pick<GradientCheckOptions, 'inputs' | 'gradients'>) {
+  const own = { inputs: {} as Record<string, FloatTensor>, gradients: {} as Record<string, FloatTensor> }
   for (const [input, tensor] of Object.entries(inputs)) {
-    const { data } = checkFloats('check gradients', `inputs.${input}`, tensor)
+    const { data, shape } = checkFloats('check gradients', `inputs.${input}`, tensor)
+    own.inputs[input] = { data, shape }
     const gradient = gradients[input]
-    const actual = gradient && checkFloats('check gradients', `gradients.${input}`, gradient).data.length
+    if (gradient) own.gradients[input] = checkFloats('check gradients', `gradients.${input}`, gradient)
+    const actual = own.gradients[input]?.data.length
     if (actual === data.length) continue
     throw codedRangeError(
       'ERR_SHAPE',
@@ -157,4 +161,5 @@ function checkSizes(inputs: GradientCheckOptions['inputs'], gradients: GradientC
       { argument: input, expected: data.length, actual },
     )
   }
+  return own
 }

@@ -111,17 +111,21 @@ export function exponentialRate(options: ExponentialOptions): Schedule {
  * ```
  */
 export function piecewiseRate(boundaries: readonly number[], rates: readonly number[]): Schedule {
-  checkArguments(ACTION, { boundaries, rates }, { boundaries: listOf(NUMBER), rates: listOf(NUMBER) })
-  for (const [index, rate] of rates.entries()) checkRate(`rates[${index}]`, rate)
-  const grows = boundaries.every((boundary, k) => boundary > (boundaries[k - 1] ?? -1))
-  if (rates.length !== boundaries.length + 1 || !grows) {
+  const { boundaries: places, rates: values } = checkArguments(
+    ACTION,
+    { boundaries, rates },
+    { boundaries: listOf(NUMBER), rates: listOf(NUMBER) },
+  )
+  for (const [index, rate] of values.entries()) checkRate(`rates[${index}]`, rate)
+  const grows = places.every((boundary, k) => boundary > (places[k - 1] ?? -1))
+  if (values.length !== places.length + 1 || !grows) {
     throw codedRangeError(
       'ERR_SCHEDULE',
-      `Cannot ${ACTION} as boundaries must grow and have one rate more: current values are [${boundaries.join(',')}] and [${rates.join(',')}]`,
-      { boundaries, rates },
+      `Cannot ${ACTION} as boundaries must grow and have one rate more: current values are [${places.join(',')}] and [${values.join(',')}]`,
+      { boundaries: places, rates: values },
     )
   }
-  return (step) => rates[boundaries.filter((boundary) => step >= boundary).length]
+  return (step) => values[places.filter((boundary) => step >= boundary).length]
 }
 
 const ACTION = 'make a learning-rate schedule'

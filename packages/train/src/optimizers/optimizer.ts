@@ -120,10 +120,10 @@ export abstract class Optimizer {
    */
   apply(gradients: readonly TensorLike[], learningRate: number): void {
     const action = 'apply gradients'
-    checkArguments(action, { gradients }, { gradients: GRADIENTS })
+    const { gradients: all } = checkArguments(action, { gradients }, { gradients: GRADIENTS })
     checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkGradientCount(action, gradients, this.variables)
-    for (const [index, gradient] of gradients.entries()) this.#checkOperands(action, index, gradient)
+    checkGradientCount(action, all, this.variables)
+    for (const [index, gradient] of all.entries()) this.#checkOperands(action, index, gradient)
     this.#step++
     this.begin()
     const options = this.updateOptions(learningRate)
@@ -134,7 +134,7 @@ export abstract class Optimizer {
       if (decay > 0) this.backend.ops.update('weightDecay', value, [], mask, { rate: rate * decay })
       const slots = this.#slotsOf(index).map((slot) => slot.value)
       const own = rateFactor === 1 ? options : { ...options, learningRate: rate }
-      this.#update(value, slots, gradients[index], own)
+      this.#update(value, slots, all[index], own)
     }
   }
 

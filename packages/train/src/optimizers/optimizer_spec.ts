@@ -101,4 +101,7 @@ export function checkSettings<Spec extends OptimizerSpec>(
 
 const TENSOR = kind('a tensor of the executor', isBackendTensor)
 
-export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR, backend: optional(BACKEND) }))
+const TRAINABLE = fields({ name: TEXT, value: TENSOR, backend: optional(BACKEND) })
+
+/** A list of variables. Each stays the caller's own object, as callbacks are given it. */
+export const TRAINABLES = listOf<Trainable>({ ...TRAINABLE, find: (value, path) => TRAINABLE.find(value, path) })

@@ -61,7 +61,7 @@ export function collapseRepeated({ labels, labelLengths }: PaddedLabels): Padded
 /** The labels in an array, whose `place` a TypeError `ERR_CTC_LABELS` names for a value that is not an integer of 32 bits. */
 export function integerLabels(action: string, place: string, labels: ArrayLike<number>, row?: number): Int32Array {
   const isArray = Array.isArray(labels) || ArrayBuffer.isView(labels)
-  const values = isArray ? Array.from(labels) : []
+  const values: number[] = isArray ? Array.prototype.slice.call(labels) : []
   const wrong = values.findIndex((label) => !Number.isInteger(label) || label !== (label | 0))
   if (isArray && wrong < 0) return Int32Array.from(values)
   const rule = isArray ? `${place}[${wrong}] must be an integer` : `${place} must be an array of integers`

@@ -202,9 +202,10 @@ export function checkHostTensor(action: string, own: FloatDType, given: Tensor):
  * A shape that a tensor is to be made of, read once. Throws RangeError `ERR_SHAPE` unless every dimension is an integer >= 0.
  */
 export function checkDimensions(action: string, shape: readonly number[]): readonly number[] {
-  const isArray = Array.isArray(shape) && shape.length <= MAX_RANK
-  const dimensions = isArray ? [...shape] : []
-  if (isArray && dimensions.every(isDimension)) return dimensions
+  // slice() looks at the length once, and iteration after each element.
+  const dimensions: unknown[] = Array.isArray(shape) ? Array.prototype.slice.call(shape, 0, MAX_RANK + 1) : []
+  const isArray = Array.isArray(shape) && dimensions.length <= MAX_RANK
+  if (isArray && dimensions.every(isDimension)) return dimensions as number[]
   const current = isArray ? `[${dimensions.map(describeValue).join(',')}]` : describeValue(shape)
   throw codedRangeError(
     'ERR_SHAPE',
