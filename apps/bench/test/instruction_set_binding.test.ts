@@ -18,7 +18,7 @@ describe('implementationLaunch with an instruction set', () => {
     })
   })
 
-  it('leaves everything alone where none is named', () => {
+  it('leaves everything alone if none is named', () => {
     const free = { python: undefined, instructionSet: undefined }
     for (const implementation of [executorImplementation('cpu'), ...BASELINES]) {
       const { args, env } = implementationLaunch(implementation, 1, 'float32', free)

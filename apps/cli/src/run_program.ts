@@ -37,15 +37,15 @@ const COMMANDS = [
 
 /** The first commands to try. */
 const START_HERE = [
-  ['demo', 'train on Moby-Dick for a minute and print a sample'],
+  ['demo', 'train for a minute and print a sample'],
   ['train --text mine.txt', 'train on your own text'],
   ['sample runs/mine', 'let a trained model write'],
-  ['inspect runs/mine', 'list the tensors of its latest checkpoint'],
-  ['import model.pt', 'see the recurrent networks of a PyTorch, Keras, ONNX or Flax file'],
-  ['run model.onnx --wav a.wav', 'stream a recording through an ONNX model'],
-  ['forecast', 'forecast CO₂ in the air, and compare with two baselines'],
-  ['classify', 'classify spam and ham, and compare with a bag of words'],
-  ['doctor', 'list the executors and libraries of this machine'],
+  ['inspect runs/mine', 'list the tensors of its checkpoint'],
+  ['import model.pt', 'list the networks of a weight file'],
+  ['run model.onnx --wav a.wav', 'stream a recording through a model'],
+  ['forecast', 'forecast CO₂ in the air'],
+  ['classify', 'classify spam and ham'],
+  ['doctor', 'list the executors that work here'],
 ] as const
 
 /** The command line: a table of contents of its commands. */
@@ -56,6 +56,8 @@ export function createProgram(): Command {
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('(add --help for all options)')
+    // Commands with their arguments leave no room for descriptions, which are then not wrapped.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .configureOutput({ outputError: (text, write) => write(text.replace(/'--([\w-]+)'$/m, withOwnName)) })
     .addHelpText(
       'after',

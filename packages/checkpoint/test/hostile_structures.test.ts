@@ -10,7 +10,7 @@ import { uncompressBlock } from '../src/table/snappy_block.js'
 import type { TableEntry } from '../src/table/table_reader.js'
 import { encodeTable } from '../src/table/table_writer.js'
 
-// Files whose checksums are right and whose structure is not: each was once read wrong, or read for ever.
+// Files whose checksums are right and whose structure is not: each was once read wrong, or read forever.
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 

@@ -7,7 +7,7 @@ import type { ExecutorUnderTest } from './executor_under_test.js'
 
 type Shape = readonly number[]
 
-/** Rounding of one function, and of sums that have double precision: executors' results differ by so much at most. */
+/** Largest difference between executors' results: the rounding of one function, and of sums in double precision. */
 const TOLERANCES = { float32: 1e-6, float64: 1e-13 } as const
 
 const PAIRS: Readonly<Record<string, (a: number, b: number) => number>> = {
@@ -148,7 +148,7 @@ export function registerTensorConformance({ open, dtype }: ExecutorUnderTest): v
       }
     })
 
-    test('of no elements the sum is 0, the mean NaN, and there is no largest', async () => {
+    test('no elements have the sum 0 and the mean NaN, and a largest one is refused', async () => {
       using backend = await open()
       const { ops } = backend
       const empty = make([2, 0])

@@ -59,7 +59,7 @@ describe.skipIf(gpu.problem !== undefined)(`the choice of an algorithm (${gpu.pr
     for (const algorithm of ['persist_static', 'persist_static_small_h', 'persist_dynamic', 'measured'] as const) {
       for (const staleErrors of [0, 1]) {
         const staleness = staleErrors === 1 ? ', which leaves an error behind' : ''
-        it(`${algorithm}: standard takes its place where it is refused at the ${stage}${staleness}`, async () => {
+        it(`${algorithm}: standard takes its place if it is refused at the ${stage}${staleness}`, async () => {
           const descriptor = network(stage === 'dropout' ? 0.4 : 0)
           const expected = await trained({ algorithm: 'standard' }, descriptor)
           libraries.configure(`persist_refuses=${stage}; stale_errors=${staleErrors}`)

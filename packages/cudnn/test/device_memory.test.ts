@@ -21,7 +21,7 @@ describe.skipIf(gpu.problem !== undefined)(`tensors in device memory (${gpu.prob
     ...Array.from((await tensor.read()).data),
   ]
 
-  it('are read as they were at the call, also where they are written or disposed behind it', async () => {
+  it('are read as they were at the call, also if they are written or disposed behind it', async () => {
     await using backend = await open()
     const tensor = backend.tensor(pair)
     await read(tensor)

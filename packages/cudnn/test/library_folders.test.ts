@@ -42,7 +42,7 @@ describe('libraryFolders', () => {
     expect(libraryFolders(given)).not.toContain(own)
   })
 
-  it('has explicit places before the loader, and the toolkits behind it; each once, and only where there are any', () => {
+  it('has explicit places before the loader, and the toolkits behind it; each once, and only if there are any', () => {
     const places = {
       CUDNN_PATH: folderOf('cudnn/lib', []),
       CONDA_PREFIX: folderOf('conda/lib', []),

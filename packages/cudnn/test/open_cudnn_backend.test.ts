@@ -22,7 +22,7 @@ describe('openCudnnBackend', () => {
     for (const [options, code] of wrong) await expect(openCudnnBackend(options as never)).rejects.toThrow(coded(code))
   })
 
-  it('reports every path that it tried and one remedy where there is no library', async () => {
+  it('reports every path that it tried and one remedy if there is no library', async () => {
     const error = await openCudnnBackend({ libraryDir: emptyFolder() }).catch((reason: unknown) => reason)
     if (!(error instanceof BackendUnavailableError)) throw error
     expect(error.backend).toBe('cudnn')

@@ -53,7 +53,7 @@ it('weights of tensor cores that do not fit into registers are in shared memory'
   expect(bytesOf('tf32') - bytesOf('bfloat16')).toBeGreaterThanOrEqual(2 ** 16)
 })
 
-it('more rows than a pass has room for are several passes a step', () => {
+it('more rows than fit into a pass take several passes in a step', () => {
   const [{ rows, passes, groups }] = shapesOf(64, 21, 'bfloat16', { ...H200, multiProcessors: 2 })
   expect(passes).toBeGreaterThan(1)
   expect(rows * passes * groups).toBeGreaterThanOrEqual(21)

@@ -12,7 +12,7 @@ it('openCommunicator gives a communicator of size 1 without a launcher', async (
   expect(world.reason).toBe('none: no launcher has started this process')
 })
 
-it('openCommunicator names the launcher where there is no engine for it', async () => {
+it('openCommunicator names the launcher if there is no engine for it', async () => {
   const error = await openCommunicator('nccl').catch((reason: unknown) => reason)
   expect(hasErrorCode(error, 'ERR_COMMUNICATOR_UNAVAILABLE')).toBe(true)
 })

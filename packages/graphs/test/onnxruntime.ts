@@ -8,7 +8,7 @@ const runtime: typeof Runtime | undefined = await import('onnxruntime-node').cat
 /** ONNX Runtime in a suite of {@link describeWithRuntime}. */
 export const ort = runtime as typeof Runtime
 
-/** A suite over ONNX Runtime; without it, it is skipped, which its title and the count say. */
+/** A suite over ONNX Runtime; it is skipped if there is none, as its title then states. */
 export function describeWithRuntime(title: string, suite: () => void): void {
   describe.skipIf(runtime === undefined)(runtime ? title : `${title} (skipped: no onnxruntime-node)`, suite)
 }

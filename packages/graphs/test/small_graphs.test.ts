@@ -83,7 +83,7 @@ describeWithRuntime('small graphs', () => {
     await expect(one.run({})).rejects.toThrowError(expect.objectContaining({ code: 'ERR_GRAPH_CLOSED' }))
   })
 
-  it('a run without a stream takes the states of the file, and zeros where they are not fed', async () => {
+  it('a run without a stream takes the states of the file, and zeros if they are not fed', async () => {
     using graph = await open(STATED)
     const x = { data: Float32Array.of(1, 2), shape: [1, 2] }
     const { state_out } = await graph.run({ x })

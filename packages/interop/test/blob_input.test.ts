@@ -76,7 +76,7 @@ describe('a Response of fetch', () => {
     await expect(importWeights(response)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_IO', cause: expect.anything() })
   })
 
-  it('is refused in a list with holes, and where it is none', async () => {
+  it('is refused in a list with holes, and if it is none', async () => {
     const list = new Array(2)
     list[1] = fetched('https://models.example/model.index', 'text')
     for (const input of [list, new Array(3), { blob() {}, arrayBuffer() {} }]) {

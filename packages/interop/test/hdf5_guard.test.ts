@@ -53,7 +53,7 @@ describe('Hdf5Guard of a global heap', () => {
   it.each<[string, number, readonly (readonly [number, number])[]]>([
     ['an object beyond its end', 64, [[1, 33]]],
     ['free space that is shorter than its own header', 64, [[0, 8]]],
-    ['free space of no bytes, at which a reader stays for ever', 64, [[0, 0]]],
+    ['free space of no bytes, at which a reader stays forever', 64, [[0, 0]]],
     [
       'free space beyond its end',
       64,

@@ -107,12 +107,12 @@ describe('describedLayers', () => {
     ])
   })
 
-  it('takes the name beside the configuration where none is in it, and the class where there is none', () => {
+  it('takes the name beside the configuration if none is in it, and the class if there is none', () => {
     const layers = [layer('LSTM', { units: 1 }, { name: 'beside' }), layer('GRU', { units: 1 })]
     expect(found(model(layers)).map(({ name }) => name)).toEqual(['beside', 'GRU'])
   })
 
-  it('has both sides of a Bidirectional, and derives the backward one where it is not given', () => {
+  it('has both sides of a Bidirectional, and derives the backward one if it is not given', () => {
     const derived = layer('Bidirectional', { name: 'both', layer: lstm('own', { go_backwards: false }) })
     const { directions, mergeMode } = only(describedLayers('made', model([derived])))
     expect(directions.map(({ config }) => config['go_backwards'])).toEqual([false, true])

@@ -154,7 +154,7 @@ describe('the variables of one layer', () => {
 })
 
 describe('the seeds of a build', () => {
-  test('are refused where they are not integers from 0 on', () => {
+  test('are refused if they are not integers from 0 on', () => {
     for (const seed of [-1, 0.5, Number.NaN, 2 ** 53, '1'])
       expect(() => build(seed as number)).toThrow(coded('ERR_INVALID_OPTION', { option: 'seed' }))
   })

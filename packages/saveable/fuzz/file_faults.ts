@@ -24,7 +24,7 @@ export function injectFault(directory: string, fault: Fault): () => boolean {
       if (!(result instanceof Promise)) return process.kill(process.pid, 'SIGKILL')
       return result.finally(() => process.kill(process.pid, 'SIGKILL'))
     }
-    // A close that fails has closed all the same.
+    // A close that fails still closes the file.
     const closed = call === 'close' ? real() : undefined
     const error = Object.assign(new Error(`EIO: i/o error, ${call}`), { code: 'EIO', errno: -5, syscall: call })
     if (closed instanceof Promise) return closed.then(() => Promise.reject(error))

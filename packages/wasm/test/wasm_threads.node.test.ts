@@ -142,7 +142,7 @@ describe('startThreads on Node.js', () => {
     ])
   })
 
-  it('starts none where none is requested', async () => {
+  it('starts none if none is requested', async () => {
     const threads = await startThreads(module, memory, exportsOf([]), 0)
     threads.stop()
     expect(workers).toHaveLength(0)

@@ -9,7 +9,7 @@ it('LinearForecaster continues a line and a sine, which are linear in their past
   for (const [k, value] of forecaster.forecast(70).entries()) expect(value).toBeCloseTo(values[71 + k], 2)
 })
 
-it('LinearForecaster reads covariates, and those ahead where they are known', () => {
+it('LinearForecaster reads covariates, and those ahead if they are known', () => {
   const promotions = Float64Array.from({ length: 120 }, (_, k) => Number((k * 7919) % 13 < 3))
   const values = promotions.map((promotion, k) => 5 + 0.1 * k + 30 * promotion)
   const origins = Array.from({ length: 80 }, (_, k) => 10 + k)

@@ -59,7 +59,7 @@ describe('forecastAdvice', () => {
     expect(options({ window: 24 })).toEqual(['--units 64'])
   })
 
-  it('mentions the season where none is known', () => {
+  it('mentions the season if none is known', () => {
     expect(advice({ season: 1 })?.tries.at(-1)).toMatch(/^--season <n>/)
   })
 })

@@ -10,7 +10,7 @@ const monthly = {
 } as unknown as Series
 
 describe('futureLabels', () => {
-  it('counts rows from 1 where there are no dates', () => {
+  it('counts rows from 1 if there are no dates', () => {
     expect(futureLabels(numbered, future)).toEqual(['4', '5'])
   })
 

@@ -26,7 +26,7 @@ it.each(['+15:00', '+02:60'])('%s is not an offset', (text) => {
   expect(zoneOffset(text)).toBeUndefined()
 })
 
-it('clockOfOffsets finds a place with these offsets, and keeps the last one where there is none', () => {
+it('clockOfOffsets finds a place with these offsets, and keeps the last one if there is none', () => {
   const clocks = ['2020-03-28T12:00', '2020-03-29T12:00', '2020-07-01T12:00'].map(at)
   const summer = clockOfOffsets(clocks, [HOUR, 2 * HOUR, 2 * HOUR])
   expect([at('2020-12-24T12:00'), at('2021-07-01T12:00')].map(summer.offsetAt)).toEqual([HOUR, 2 * HOUR])

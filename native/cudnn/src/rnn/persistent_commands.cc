@@ -23,7 +23,7 @@ void LoadPersistent::Run(Worker& worker, Batch& batch) const {
     CALL_DRIVER(libraries, cuFuncSetAttribute, function, kMaxDynamicShared, bytes_of_pass);
     int count = 0;
     if (cluster_blocks[pass] > 0) {
-      // The kernel itself has the size of its clusters.
+      // The cluster size is an attribute of the kernel.
       CUlaunchConfig config{};
       config.gridDimX = static_cast<unsigned>(cluster_blocks[pass]);
       config.blockDimX = static_cast<unsigned>(threads);

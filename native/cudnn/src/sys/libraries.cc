@@ -19,7 +19,7 @@ struct Row {
 using SignalHandler = void (*)(int);
 
 /// In place of NVRTC's signal(): a compilation handles SIGINT and SIGTERM itself, and restores Node.js's handlers
-/// without their flags. Such a handler raises the signal in itself for ever.
+/// without their flags. Such a handler raises the signal in itself forever.
 SignalHandler LeaveSignal(int, SignalHandler) { return SIG_DFL; }
 
 }  // namespace

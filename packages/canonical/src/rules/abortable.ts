@@ -93,7 +93,7 @@ export async function* abortableItems<Item>(
 /** Milliseconds for something to close. No result depends on it: it is left open, with a line on `console.error`. */
 const LONGEST_CLOSE = 10_000
 
-/** Waits for the end of something that is closed, not for ever; after an abort the reason counts, and no failure to close. */
+/** Waits for the end of something that is closed, not forever; after an abort the reason counts, and no failure to close. */
 export async function abandonable(signal: AbortSignalLike | undefined, end: PromiseLike<unknown> | undefined) {
   if (end === undefined) return
   let limit: ReturnType<typeof setTimeout> | undefined

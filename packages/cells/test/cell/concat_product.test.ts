@@ -39,7 +39,7 @@ describe('the product of [x, h] and a kernel', () => {
     expect([...z]).toEqual([67.5, 77, 86.5, -61.5, -70, -78.5])
   })
 
-  it('adds to z where there is no bias', () => {
+  it('adds to z if there is no bias', () => {
     const { run } = openRun()
     const z = Float64Array.of(100, 0, 0, 0, 0, 0)
     inputSide(run, z, KERNEL, undefined, X)

@@ -50,7 +50,7 @@ describe('DropoutWrapper', () => {
     expect(cell.randomState()).toEqual([0])
   })
 
-  it('has one mask for all steps and rows where it is variational, and a new one in each run', () => {
+  it('has one mask for all steps and rows if it is variational, and a new one in each run', () => {
     const cell = wrapped({ outputKeepProb: 0.5, variationalRecurrent: true, seed: 2 })
     const columnsOf = () => {
       const { outputs } = dynamicRnn(cell, x(), { timeMajor: true })

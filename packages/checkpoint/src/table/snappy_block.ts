@@ -2,7 +2,7 @@ import { uncompress } from 'snappyjs'
 
 /**
  * The contents of a snappy-compressed block. The library trusts its input: lengths of 31 bits and more send it backwards,
- * for ever, and output that is too short is padded with zeros. So the elements are measured before it sees them.
+ * forever, and output that is too short is padded with zeros. So the elements are measured before it sees them.
  *
  * Source: google/snappy, format_description.txt.
  *

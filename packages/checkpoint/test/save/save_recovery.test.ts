@@ -38,7 +38,7 @@ const plan = (fields: object) =>
   JSON.stringify({ saving: 'model-2', existed: false, listed: true, evicting: [], ...fields })
 
 describe('recoverSaves', () => {
-  it('does nothing where no save was killed, or where there is no directory', async () => {
+  it('does nothing if no save was killed, or if there is no directory', async () => {
     await save('model-1')
     expect(await recoverSaves(directory)).toBe(true)
     expect(await present()).toEqual(filesOf('model-1'))

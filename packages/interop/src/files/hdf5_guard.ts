@@ -1,5 +1,5 @@
 /**
- * Structures on which the HDF5 library runs for ever when a file has them otherwise than any writer: objects of a global heap
+ * Structures on which the HDF5 library runs forever when a file has them otherwise than any writer: objects of a global heap
  * that are shorter than their own headers, and nodes of a B-tree whose siblings form a cycle. They are seen as the
  * library reads them: it reads each from its first byte on. Source: HDF5 File Format Specification, III.A.1 and III.E.
  */

@@ -15,7 +15,7 @@ export function dataOfRank(
   return batches.shard(communicator, (batch, world) => shareOfBatch(batch, world, shape))
 }
 
-/** The rows from ⌊B·rank/size⌋ up to ⌊B·(rank+1)/size⌋ of B; `[]` if there are none, as `Dataset.shard` wants it. */
+/** The rows from ⌊B·rank/size⌋ up to ⌊B·(rank+1)/size⌋ of B; `[]` if there are none, as `Dataset.shard` requires. */
 function shareOfBatch(batch: AnyBatch, { rank, size }: World, { graph, losses }: DataShape): AnyBatch {
   const rows = rowsIn(graph, batch)
   const [from, to] = [Math.floor((rows * rank) / size), Math.floor((rows * (rank + 1)) / size)]

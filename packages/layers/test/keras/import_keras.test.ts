@@ -216,7 +216,7 @@ describe('importKeras computes in closed form', () => {
     })
   })
 
-  test('MaxPooling1D: the strides are the size of the pool where none are given', async () => {
+  test('MaxPooling1D: the strides are the size of the pool if none are given', async () => {
     const input = doubles([4, 1, 1], 1, 5, 2, 3)
     const pooled = async (config: Json) => [
       ...(await outputOf([inputLayer(null, 1), layer('MaxPooling1D', config)], {}, input)).data,

@@ -48,7 +48,7 @@ describe('WindowEncoder.inputs', () => {
     }
   })
 
-  it('have covariates of the step, and of a horizon later where they are known', () => {
+  it('have covariates of the step, and of a horizon later if they are known', () => {
     const encoding = { ...PLAIN, covariates: [past, ahead] }
     const covariates = { visits: [1, 2, 3, 4], price: [10, 20, 30, 40, 50, 60] }
     const { encoder, series } = open([5, 5, 5, 5], encoding, covariates)

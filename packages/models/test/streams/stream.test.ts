@@ -32,7 +32,7 @@ describe.each([
       })
       outputs.push(...(await stream.step({ ...step(0, 1), shape: [4, 2] })).data)
       outputs.push(...(await stream.step(backend.tensor(step(1, 2)))).data)
-      // Not awaited one by one: they must keep their order all the same.
+      // Not awaited one by one: they must still keep their order.
       const rest = await Promise.all([3, 4, 5].map((t) => stream.step(step(t, 1))))
       for (const { data } of rest) outputs.push(...data)
       const expected = await valuesOf(whole.output)

@@ -60,7 +60,7 @@ describe('MessageWriter and MessageReader', () => {
     expect([reader.readTensor().data[0], reader.readValue()]).toEqual([1, { h: [1] }])
   })
 
-  it('refuse a message that ends within a call, which would be read for ever', () => {
+  it('refuse a message that ends within a call, which would be read forever', () => {
     const reader = new MessageReader({ numbers: Int32Array.of(1, 2), elements: [], values: [] })
     const readAll = () => {
       while (!reader.isAtEnd) for (let call = 0; call < 3; call++) reader.read()

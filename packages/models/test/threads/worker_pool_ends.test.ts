@@ -18,7 +18,7 @@ const endedThread = (code = 1, error?: Error) => {
 }
 
 describe('a message of a worker', () => {
-  it('is left to the program where it is none of the pool', async () => {
+  it('is left to the program if it is none of the pool', async () => {
     const { pool, threads } = await openPool({ workers: 1 })
     const step = pool.open().step(frame(1))
     for (const message of [undefined, null, 1, 'text', {}, [], { ready: 'yes' }, { numbers: [0] }])

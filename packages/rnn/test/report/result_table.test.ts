@@ -69,7 +69,7 @@ it('tableText of a header alone has no rows', () => {
   expect(tableText({ header: ['a', 'bc'], rows: [] })).toBe('a  bc\n─  ──')
 })
 
-it('tables mark no row where none is named', () => {
+it('tables mark no row if none is named', () => {
   const html = tableHtml({ header: ['a'], rows: [['1'], ['2']] })
   expect(html).not.toContain('class="ours')
   expect(html).not.toContain('best')

@@ -82,7 +82,7 @@ it('trainingSections names the highest loss above the chart, without those that 
   expect(section?.html).toContain('The losses of 2 steps up to step 2 are above the chart, at most 8.00.')
 })
 
-it('trainingSections scales the loss, and leaves the weights out where there are none', () => {
+it('trainingSections scales the loss, and leaves the weights out if there are none', () => {
   const reports = [report(1, { loss: 2 }), report(2, { loss: 1 })]
   const sections = trainingSections({ ...curves, reports, lossScale: 0.5, gates: undefined })
   expect(sections).toHaveLength(2)

@@ -34,7 +34,7 @@ describe('labelErrorRate', () => {
     expect(meanRate).toBeCloseTo((3 / 7 + 1) / 2, 12)
   })
 
-  it('is 0 for nothing, and ∞ for labels where there are none', () => {
+  it('is 0 for nothing, and ∞ for labels if there are none', () => {
     expect(labelErrorRate([[]], [[]]).rate).toBe(0)
     expect(labelErrorRate([[1]], [[]]).rate).toBe(Number.POSITIVE_INFINITY)
   })

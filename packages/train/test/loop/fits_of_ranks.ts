@@ -39,7 +39,7 @@ export async function train(
   const world = communicator ?? { rank: 0, size: 1 }
   using backend = openReferenceBackend()
   const gru = new CudnnGRU(backend, RAGGED_GRU)
-  // Ranks begin with the first one's values, not with their own.
+  // Every rank begins with rank 0's values.
   const params = gru.createParams({ seed: 1 + world.rank })
   const task = new RaggedTask(gru, params)
   const reports: StepReport[] = []

@@ -119,7 +119,7 @@ describe('trainingDescription', () => {
 })
 
 describe('TrainingRanks of one process', () => {
-  it('takes the state of the first rank of several, and null where there is none', () => {
+  it('takes the state of the first rank of several, and null if there is none', () => {
     const sole = new TrainingRanks(undefined)
     expect(sole.ownState({ ...record, ranks: 3 })).toEqual({ saved: 'a', by: { rank: 0, size: 3 } })
     expect(sole.ownState({ ...record, extra: [], ranks: 2 })).toEqual({ saved: null, by: { rank: 0, size: 2 } })

@@ -144,7 +144,7 @@ describe('checkIsHostTensor and checkHostTensor', () => {
     )
   })
 
-  it('return the dtype: the own floating type or int32', () => {
+  it('return the dtype: the floating type of the executor or int32', () => {
     expect(checkHostTensor('make a tensor', 'float32', zeros(2)).dtype).toBe('float32')
     expect(checkHostTensor('make a tensor', 'float64', ids(2)).dtype).toBe('int32')
     for (const [own, data] of [

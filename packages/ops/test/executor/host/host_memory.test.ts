@@ -29,7 +29,7 @@ describe('HostMemory', () => {
     expect(() => memory.zeros([1.5])).toThrow(coded('ERR_SHAPE'))
   })
 
-  it('gives operations the live elements, but a copy of a host tensor where they are queued', () => {
+  it('gives operations the live elements, but a copy of a host tensor if they are queued', () => {
     const host = { data: new Float32Array(2), shape: [2] }
     for (const queue of [undefined, openQueue()]) {
       const memory = new HostMemory('float32', queue)

@@ -61,7 +61,7 @@ describe('checkStream', () => {
 })
 
 describe('HostStepper', () => {
-  it('steps once by an input of rank 2, T times by one of rank 3, into out where it is given', () => {
+  it('steps once by an input of rank 2, T times by one of rank 3, into out if it is given', () => {
     const { kernel, stepper } = open()
     expect(stepper.stepSync(zeros(3, 2))).toEqual({ data: new Float32Array(9).fill(1), shape: [3, 3] })
     const out = zeros(5, 3, 3)
@@ -83,7 +83,7 @@ describe('HostStepper', () => {
     expect(kernel).toMatchObject({ steps: [], reset: [], restored: [] })
   })
 
-  it('steps the rows named alone, into out where it is given', () => {
+  it('steps the rows named alone, into out if it is given', () => {
     const { kernel, stepper } = open()
     expect(stepper.stepRowsSync([2, 0], zeros(2, 2))).toEqual({ data: new Float32Array(6).fill(2), shape: [2, 3] })
     const out = zeros(1, 3)

@@ -79,7 +79,7 @@ describe('the updates of boundaryKernels', () => {
     expect(slots.map(jobOf)).toEqual(slots.map((_, slot) => (slot < written ? 1 : 0)))
   })
 
-  it('decay every element where there is no mask', () => {
+  it('decay every element if there is no mask', () => {
     const { backend, memory, jobs } = openNotingExecutor()
     backend.ops.update('weightDecay', memory.zeros([2]), [], null, { rate: 0.25 })
     expect(jobs[0].job.operands[1]).toBeNull()

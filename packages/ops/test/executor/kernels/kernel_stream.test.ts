@@ -108,7 +108,7 @@ describe('KernelStream', () => {
     expect(calls.filter(([name]) => name === 'wait').map(([, job]) => job)).toEqual([1, 1, 3])
   })
 
-  it('resets and moves states by the stepper, all rows where none are named', () => {
+  it('resets and moves states by the stepper, all rows if none are named', () => {
     const { rnn, variable, calls } = open()
     const stepper = rnn.stepper(variable, B)
     stepper.reset([1])
