@@ -107,7 +107,7 @@ function modelOf(model: Json, at: Within): FileGraph {
     : linked(path, jsonRecord(config) ?? {}, callsOf(jsonRecord(config) ?? {}, records, layers, masks))
 }
 
-/** Whether a class is not of Keras: its name says nothing about what it computes. */
+/** Whether a class is not of Keras, which may compute anything under its name. */
 function isOwn({ module, registered_name: registered }: Json): boolean {
   const isOther = typeof module === 'string' && !/^(?:keras|tf_keras|tensorflow)(?:\.|$)/.test(module)
   return isOther || textOf(registered, '').includes('>')
