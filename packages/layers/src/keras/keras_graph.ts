@@ -116,7 +116,7 @@ export function returnsState({ config }: FileLayer): boolean {
   return (inner ?? config)['return_state'] === true
 }
 
-/** Whether a class is not of Keras: its name says nothing about what it computes. */
+/** Whether a class is not of Keras, which may compute anything under its name. */
 function isOwn({ module, registered_name: registered }: Json): boolean {
   const isOther = typeof module === 'string' && !/^(?:keras|tf_keras|tensorflow)(?:\.|$)/.test(module)
   return isOther || textOf(registered, '').includes('>')
