@@ -162,7 +162,7 @@ const MASK_ZERO: KerasOption = {
 }
 
 /** Functions that Keras has as operations alone. */
-const FUNCTION_OPERATIONS: Readonly<Record<string, string>> = { log: 'Log', sin: 'Sin', cos: 'Cos', sign: 'Sign' }
+const FUNCTION_OPERATIONS = new Map(Object.entries({ log: 'Log', sin: 'Sin', cos: 'Cos', sign: 'Sign' }))
 
 /** A product over the last axis alone. */
 const EINSUM_DENSE: KerasClass = {
@@ -563,7 +563,7 @@ export const LAYER_TABLE: ReadonlyMap<string, TableRow> = new Map(
       },
       toKeras: (layer) => {
         const { function: name, slope = 1 / 6, epsilon, exponent = 2, minimum, maximum } = layer.definition.config
-        const operation = FUNCTION_OPERATIONS[String(name)]
+        const operation = FUNCTION_OPERATIONS.get(String(name))
         if (operation !== undefined) return [{ className: operation, config: {}, operands: [] }]
         if (name === 'power') return [{ className: 'Power', config: {}, operands: [exponent] }]
         if (name === 'clip') {
