@@ -24,6 +24,7 @@ const KNOWN = new Map(
     'packages/canonical/src/rules/event_loop.ts': 'resolves a promise, or a task of end_of_turn.ts',
     'apps/bench': 'a benchmark, which an exception may end',
     'apps/cli/src': 'a program of one user, which an exception ends; only its own children and streams are listened to',
+    'apps/examples/src/bin.ts': 'a program of one user, which the end of its output ends',
     'apps/examples/src/voice_load': 'the load generator, which an exception may end',
     'apps/gpu_validation': 'a validation, which an exception may end',
     'apps/playground': 'a page: an exception there ends nothing',

@@ -107,67 +107,59 @@ function namesOf(action: string, options: object): string[] {
   throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
 }
 
-/** Names of options and of their values, with the names in other libraries in plain letters, losses without `loss`. */
-const OTHER_NAMES = new Map(
-  Object.entries({
-    input: 'x inputs features',
-    label: 'y target targets labels',
-    numUnits: 'hiddensize hiddendim units',
-    units: 'outfeatures outputdim embeddingdim',
-    direction: 'bidirectional',
-    numProj: 'projsize',
-    learningRate: 'lr',
-    validation: 'validationdata validationsplit',
-    onStep: 'callbacks onepoch onepochend onbatchend',
-    maxSteps: 'steps stepsperepoch',
-    progress: 'verbose',
-    earlyStopping: 'patience restorebestweights',
-    metric: 'monitor',
-    isKnownAhead: 'knownahead',
-    accumulate: 'gradientaccumulationsteps',
-    clipNorm: 'maxnorm clipgradnorm gradclip maxgradnorm',
-    peak: 'maxlr initial initiallearningrate',
-    steps: 'totalsteps',
-    rate: 'p',
-    size: 'inputdim vocabsize numembeddings',
-    softmax_cross_entropy: 'crossentropy categoricalcrossentropy sparsecategoricalcrossentropy nll',
-    sigmoid_cross_entropy: 'bce bcewithlogits binarycrossentropy',
-    mean_squared_error: 'mse',
-    mean_absolute_error: 'mae l1',
-    silu: 'swish',
-    bidirectional: 'both',
-    safetensors: 'pt pth pytorch torch',
-  }).flatMap(([name, others]) => others.split(' ').map((other) => [other, name] as const)),
-)
+/** What there is here by each name that other libraries have for it, in plain letters. */
+const byOtherName = (table: Readonly<Record<string, string>>) =>
+  new Map(Object.entries(table).flatMap(([own, others]) => others.split(' ').map((other) => [other, own] as const)))
 
-const TIME_MAJOR = 'Batches are time-major, [T,B,I]; models join a list of rows [T,I].'
+/** Names of options and of their values; losses without `loss`. */
+const OTHER_NAMES = byOtherName({
+  input: 'x inputs features',
+  label: 'y target targets labels',
+  numUnits: 'hiddensize hiddendim units',
+  units: 'outfeatures outputdim embeddingdim',
+  direction: 'bidirectional',
+  numProj: 'projsize',
+  learningRate: 'lr',
+  validation: 'validationdata validationsplit',
+  onStep: 'callbacks onepoch onepochend onbatchend',
+  maxSteps: 'steps',
+  progress: 'verbose',
+  earlyStopping: 'patience',
+  metric: 'monitor',
+  isKnownAhead: 'knownahead',
+  accumulate: 'gradientaccumulationsteps',
+  clipNorm: 'maxnorm clipgradnorm gradclip maxgradnorm',
+  peak: 'maxlr initial',
+  steps: 'totalsteps',
+  rate: 'p',
+  dropout: 'recurrentdropout',
+  size: 'inputdim vocabsize numembeddings',
+  softmax_cross_entropy: 'crossentropy categoricalcrossentropy sparsecategoricalcrossentropy nll',
+  sigmoid_cross_entropy: 'bce bcewithlogits binarycrossentropy',
+  mean_squared_error: 'mse',
+  mean_absolute_error: 'mae l1',
+  silu: 'swish',
+  bidirectional: 'both',
+  safetensors: 'pt pth pytorch torch',
+})
+
 const LABELS = 'Labels come in the examples, { input, label }, or in the batches.'
-const BACKEND =
-  "The executor has it: openBackend('cpu', { threads: 2 }), openBackend('cudnn', { precision: 'bfloat16' })."
-const WEIGHTS = 'Each example has its own: { input, label, weight }.'
-const ADVICE = new Map([
+/** Sentences for names that no option has. */
+const ADVICE = byOtherName({
   // The first name of an array, and of a tensor.
-  ['0', LABELS],
-  ['data', LABELS],
-  ['batchfirst', TIME_MAJOR],
-  ['timemajor', TIME_MAJOR],
-  ['returnsequences', 'A network returns every step; the layer lastStep() behind it keeps the last one.'],
-  ...['device', 'dtype', 'precision', 'mixedprecision', 'amp', 'threads', 'workers'].map(
-    (name) => [name, BACKEND] as const,
-  ),
-  ['stateful', 'A stream carries the states from call to call: model.stream().'],
-  ['classweight', WEIGHTS],
-  ['classweights', WEIGHTS],
-  ['sampleweight', WEIGHTS],
-  ['sampleweights', WEIGHTS],
-  ['weightdecay', 'An optimizer has it: optimizer: (variables) => new Adam(variables, { weightDecay: 0.01 }).'],
-  ['learningrate', 'fit has it, and apply(gradients, learningRate) of an optimizer.'],
-  ['recurrentdropout', 'A network has dropout between its layers: dropout.'],
-  ['seed', 'The seed of the model also orders its examples: sequential(backend, layers, { seed }).'],
-  ['mask', 'A batch has the weights of its steps, [T,B]: 0 leaves one out.'],
-  ['trainable', 'An optimizer keeps a variable as it is by a rateFactor of 0.'],
-  ['metrics', 'The loss is always computed, and the accuracy of classes.'],
-])
+  [LABELS]: '0 data',
+  'Batches are time-major, [T,B,I]; models join a list of rows [T,I].': 'batchfirst timemajor',
+  'A network returns every step; the layer lastStep() keeps the last one.': 'returnsequences',
+  'The executor has it: openBackend(name, options).': 'device dtype precision threads',
+  'A stream carries the states: model.stream().': 'stateful',
+  'Examples have weights: { input, label, weight }.': 'classweight classweights sampleweight sampleweights',
+  'An optimizer has it: optimizer: (variables) => new Adam(variables, { weightDecay }).': 'weightdecay',
+  'fit has it, and apply(gradients, rate) of an optimizer.': 'learningrate',
+  'The model has it: sequential(backend, layers, { seed }).': 'seed',
+  'A batch has weights of its steps, [T,B]; 0 leaves one out.': 'mask',
+  'An optimizer keeps a variable by a rateFactor of 0.': 'trainable',
+  'The loss and the accuracy are always computed.': 'metrics',
+})
 
 function plain(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')

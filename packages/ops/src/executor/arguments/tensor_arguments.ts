@@ -142,8 +142,8 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
 export type Frame = TensorLike | FloatArray | Int32Array | readonly number[]
 
 /**
- * The numbers of one step as a tensor of its shape, if that is known; other numbers as a list, and other values as they are. An array of
- * JavaScript's numbers becomes one of `dtype`, if that is given.
+ * The numbers of one step as a tensor of its shape, if that is known; other numbers as a list, and other values as they are.
+ * An array of JavaScript's numbers becomes one of `dtype`, if that is given.
  */
 export function frameTensor<Given extends TensorLike>(
   frame: Given | FloatArray | Int32Array | readonly number[],
@@ -160,8 +160,8 @@ export function frameTensor<Given extends TensorLike>(
 /** Undefined if an element is not a number. Fractions stay fractions, which are then refused as class ids. */
 function numbersOf(list: readonly unknown[], dtype: DType): FloatArray | Int32Array | undefined {
   if (!list.every((element) => typeof element === 'number')) return undefined
-  const isInt32 = dtype === 'int32' && list.every((element) => element === (element | 0))
-  return DTYPES[isInt32 || dtype !== 'int32' ? dtype : 'float64'].array.from(list)
+  const fits = dtype !== 'int32' || list.every((element) => element === (element | 0))
+  return DTYPES[fits ? dtype : 'float64'].array.from(list)
 }
 
 /**
