@@ -149,9 +149,9 @@ const ADVICE = byOtherName({
   // The first name of an array, and of a tensor.
   [LABELS]: '0 data',
   'Batches are time-major, [T,B,I]; models join a list of rows [T,I].': 'batchfirst timemajor',
-  'A network returns every step; the layer lastStep() keeps the last one.': 'returnsequences',
+  'A network returns all steps; lastStep() keeps the last one.': 'returnsequences',
   'The executor has it: openBackend(name, options).': 'device dtype precision threads',
-  'A stream carries the states: model.stream().': 'stateful',
+  'model.stream() carries states.': 'stateful',
   'Examples have weights: { input, label, weight }.': 'classweight classweights sampleweight sampleweights',
   'An optimizer has it: optimizer: (variables) => new Adam(variables, { weightDecay }).': 'weightdecay',
   'fit has it, and apply(gradients, rate) of an optimizer.': 'learningrate',

@@ -279,7 +279,8 @@ export function listOf<Element>(element: Rule<Element>, least = 0): Rule<readonl
     words,
     find(value, path, kept = { value }) {
       if (!isObject(value)) return { path, words, value, isOtherKind: true }
-      return findIn(plainCopy(value), entries, path, kept)
+      const read = plainCopy(value)
+      return findIn(read, entries, path, kept, read !== value)
     },
   }
 }
@@ -348,14 +349,21 @@ export const SIGNAL: Rule<AbortSignalLike> = methods(
 ) as AnyRule
 
 /** The first fault in a field of `fields`; without one, `kept` holds them. */
-function findIn(fields: object, rules: readonly (readonly [string, AnyRule])[], path: string, kept: Kept) {
+function findIn(
+  fields: object,
+  rules: readonly (readonly [string, AnyRule])[],
+  path: string,
+  kept: Kept,
+  isCopy = true,
+): Fault | undefined {
   const own = fields as Record<string, unknown>
   for (const [name, rule] of rules) {
     const value = own[name]
     kept.value = value
     const fault = rule.find(value, `${path}.${name}`, kept)
     if (fault !== undefined) return fault
-    if (kept.value !== value) own[name] = kept.value
+    // The caller's object stays as it is.
+    if (isCopy && kept.value !== value) own[name] = kept.value
   }
   kept.value = own
   return undefined

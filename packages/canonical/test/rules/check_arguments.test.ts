@@ -148,6 +148,18 @@ describe('checkOptions', () => {
     expect(checked).toHaveProperty('methods', options.methods)
   })
 
+  it('leaves an object with methods as it is, with its lists', () => {
+    class Shaped {
+      readonly #shape = [2, 3]
+      get shape() {
+        return this.#shape
+      }
+    }
+    const [instance, own] = [new Shaped(), Object.freeze({ shape: [4], read: () => undefined })]
+    const rules = { instance: fields({ shape: listOf(NUMBER) }), own: fields({ shape: listOf(NUMBER) }) }
+    expect(checkOptions<object>('walk', { instance, own }, rules)).toEqual({ instance, own })
+  })
+
   it('refuses non-objects, unknown names, wrong kinds and wrong values', () => {
     expect(codeOf({ mode: 'max' })).toBeUndefined()
     expect(codeOf(null)).toBe('ERR_INVALID_OPTION_TYPE')
