@@ -26,7 +26,7 @@ const NAME = new RegExp(`^((?:.*/)?(?:${CELLS})(?:_\\d+)?)/(${VARIABLES})$`)
 const STACKED_BOTH = /^(?:(.*)\/)?cell_(\d+)\/bidirectional_rnn\/(fw|bw)\/[^/]+$/
 const BOTH = /^(?:(.*)\/)?(fw|bw)\/[^/]+$/
 const STACKED = /^((?:.*\/)?multi_rnn_cell)\/cell_(\d+)\/[^/]+$/
-const RECURRENT_KERNEL = /^(.*)\/recurrent_kernel/
+const RECURRENT_KERNEL = /^(.*)\/recurrent_kernel/i
 const PEEPHOLES = ['w_i_diag', 'w_f_diag', 'w_o_diag'] as const
 
 /** TensorFlow's cells add this to the forget gate at run time; it is in no variable. */
@@ -55,9 +55,9 @@ export function tensorflowInterpretations(
     if (prefix === undefined || own === undefined) return undefined
     return [prefix, own.replace('weights', 'kernel').replace('biases', 'bias')]
   })
-  // Keras's cells have the same names and a recurrent kernel beside the other.
-  const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
-  const own = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix))
+  // Keras's cells have the same names and a recurrent kernel beside the other, also if a tool has changed its letters' case.
+  const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1]?.toLowerCase() ?? []))
+  const own = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix.toLowerCase()))
   const scopes = new Set(own.map(({ prefix }) => prefix))
   const cells = own
     .filter(isWholeCell)
